@@ -26,6 +26,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Mark, Severity
 from rltui.evidence.outages import without
 from rltui.evidence.shapes import Trends, describe, settled
+from rltui.evidence.shifts import stands_on_both_sides, step_between
 from rltui.evidence.signal import WARNING, Signal
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
@@ -43,7 +44,7 @@ every row took a fifth of the time."""
 class Advice(NamedTuple):
     """Causes and fixes of a finding. `weight`: how much speaks for the first cause; `marks`: what that cause says
     beyond its text. `alone`: of causes that one finding proves, and nothing else, that finding. `refute`: what would
-    show that it is wrong, as far as the run has not answered it."""
+    show that it is wrong, as far as the run has not answered it. `at_once`: its metric jumped when it began."""
 
     causes: tuple[Cause, ...]
     fixes: tuple[Fix, ...]
@@ -51,6 +52,7 @@ class Advice(NamedTuple):
     marks: tuple[Mark, ...]
     alone: Mapping[str, str]
     refute: tuple[str, ...]
+    at_once: bool
 
 
 class Kept(Struct):
@@ -88,6 +90,7 @@ class Kept(Struct):
                     (Mark.NOT_THE_POLICY,) if found and found[0].outside else (),
                     {one.cause.text: one.alone for one in found if one.alone},
                     own.ask(rule.id, tuple(one.text for one in rule.refutations), unanswered, rule, ground, spell),
+                    own.ask(rule.id, False, came_at_once, ground.look, spell),
                 ),
                 own.failed,
             )
@@ -105,6 +108,21 @@ class Kept(Struct):
         self._advice.clear()
         if row < self._beside[0]:
             self._beside = -1, (), {}
+
+
+HALF = 0.5
+"""Least share of its whole way that a metric goes in one row if it came at once."""
+
+
+def came_at_once(look: Look, spell: Spell) -> bool:
+    """Whether the metric of a finding went from one level to another in one row when the finding began."""
+    facts = look.facts.metric(spell.moved) if spell.moved else None
+    if facts is None or spell.onset is None:
+        return False
+    shift = step_between(facts.series, spell.onset - spell.late, spell.onset + spell.late + spell.early)
+    if shift is None or not stands_on_both_sides(facts.values, facts.series.steps, shift):
+        return False
+    return abs(shift.after - shift.before) >= HALF * abs(facts.now.value - facts.start.value)
 
 
 def build(
@@ -134,6 +152,7 @@ def build(
             of_finding(i, SEVERITY[life.level], look.n),
             subject,
             Mark.NOT_THE_POLICY in advised[i, subject].marks,
+            advised[i, subject].at_once,
         )
         for (i, subject), life in active.items()
     ]

@@ -23,11 +23,13 @@ FALLS = frozenset((Trait.REWARD_FALLS, Trait.VALIDATION_FALLS))
 """Rules about a score that fell."""
 OUTSIDE = frozenset((Trait.MEASUREMENT, Trait.MECHANICAL, Trait.COST_ONLY))
 """Rules about what is around the policy."""
+SUDDEN = OUTSIDE | {Trait.LEADS_FALL, Trait.GRADIENT_RISES, Trait.UNSTABLE_UPDATE}
+"""Rules about what may go on for long and then do harm from one row to the next."""
 
 
 class Fired(Struct, frozen=True):
     """What grouping needs of an open finding. `onset` in steps; config findings count as 0. `outside`: what leads its
-    causes is none of the policy."""
+    causes is none of the policy. `at_once`: its metric went to another level from one row to the next."""
 
     id: str
     level: int
@@ -35,6 +37,7 @@ class Fired(Struct, frozen=True):
     confidence: float
     subject: str | None = None
     outside: bool = False
+    at_once: bool = False
 
     @property
     def key(self) -> Key:
@@ -61,6 +64,8 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], made: int) -> d
     def explains(cause: Fired, effect: Fired) -> bool:
         if effect.outside and not (cause.outside or OUTSIDE & {*catalogue[cause.id].traits}):
             return False  # what the policy did since came of it
+        if effect.at_once and cause.onset < effect.onset - late and not SUDDEN & {*catalogue[cause.id].traits}:
+            return False  # what grows slowly does not jump
         return cause.level >= max(WARNING, effect.level) and cause.onset <= effect.onset + late
 
     def effects(cause: Fired) -> set[str]:
