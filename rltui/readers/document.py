@@ -173,7 +173,9 @@ def _is_torn(objects: list[Any]) -> bool:
     return isinstance(last, dict) and isinstance(before, dict) and last.keys() < before.keys()
 
 
-_CONFIG = ("max_steps", "num_train_epochs", "logging_steps", "save_steps", "eval_steps", "train_batch_size")
+_CONFIG = ("max_steps", "num_train_epochs", "logging_steps", "save_steps", "train_batch_size")
+_CONFIG_IF_EVALUATED = ("eval_steps",)
+"""The state holds the default of these (500) also if nothing is ever evaluated."""
 
 
 class TrainerStateReader(DocumentReader):
@@ -186,8 +188,12 @@ class TrainerStateReader(DocumentReader):
         if not isinstance(document, dict) or not isinstance(document.get("log_history"), list):
             self._skip("document without log_history", "byte 0")
             return []
+        evaluated = any(
+            str(key).startswith("eval_") for row in document["log_history"] if isinstance(row, dict) for key in row
+        )
+        known = (*_CONFIG, *(_CONFIG_IF_EVALUATED if evaluated else ()))
         out: list[Record] = [
-            ConfigRecord(flatten({k: document[k] for k in _CONFIG if k in document}), "trainer_state.json")
+            ConfigRecord(flatten({k: document[k] for k in known if k in document}), "trainer_state.json")
         ]
         done, total = step_of(document.get("global_step"))[0], step_of(document.get("max_steps"))[0]
         if done is not None and total:

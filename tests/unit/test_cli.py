@@ -31,7 +31,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, st
         (["report", "nope.log"], ["nope.log", "no such file"]),
         (["report"], ["RUN"]),
         (["report", REPO / "pyproject.toml"], ["pyproject.toml", "hold no metrics by step", "--format-in"]),
-        (["report", SAMPLES], ["6 runs", "--newest", "--all", "trl-nan-crash"]),
+        (["report", SAMPLES], ["7 runs", "--newest", "--all", "trl-nan-crash"]),
         (["report", HEALTHY, "--now", "yesterday"], ["--now", "ISO 8601"]),
         (["report", HEALTHY, "--format-in", "bogus"], ["bogus", "jsonl"]),
         (["report", REPO / "pyproject.toml", "--format-in", "wandb"], ["pyproject.toml: nothing in it reads as wandb"]),

@@ -58,6 +58,15 @@ TRUTH = {
         (200, 40),
         (100, 200),
     ),
+    "trl-length-bonus": Truth(
+        (10, 700, 700),
+        70,
+        {"finished"},
+        STOPS,
+        {"length-explosion", "truncation-high", "reward-component-decoupling"},
+        (370, 60),
+        (150, 370),
+    ),
     "trl-slow-reward": Truth(
         (2, 250, 250),
         125,
