@@ -88,8 +88,9 @@ def _no_screen() -> str | None:
     return None
 
 
-def open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
-    """Opens the screen on these targets; `args` are the options of `rltui`, None if there are none."""
+def open_screen(targets: list[str], args: argparse.Namespace | None, toured: bool = False) -> int:
+    """Opens the screen on these targets; `args` are the options of `rltui`, None if there are none. `toured`: with the
+    guided tour."""
     from rltui import settings
     from rltui.tui.start import start
 
@@ -111,6 +112,7 @@ def open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
         glyphs=args.glyphs if args else None,
         mouse=args.mouse if args else None,
         replay=(args.speed or 10.0) if args and args.replay else None,
+        toured=toured,
     )
 
 
@@ -123,7 +125,7 @@ def demo(words: list[str]) -> int:
     parser.parse_args(words)
     root = sample_runs()
     if _no_screen() is None:
-        return open_screen([root], None)
+        return open_screen([root], None, toured=True)
     from rltui.cli import runs
 
     return runs.run([root])

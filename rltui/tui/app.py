@@ -27,6 +27,7 @@ from rltui.tui.messages import (
     PastArrived,
     ReportArrived,
     RunAwaited,
+    RunsFound,
     SourceFailed,
     Written,
 )
@@ -35,6 +36,7 @@ from rltui.tui.screens import load_drill_downs
 from rltui.tui.screens.base import Pane
 from rltui.tui.screens.main import MainScreen
 from rltui.tui.theme import load_theme, textual_theme, theme_names
+from rltui.tui.tour import Tour, stops
 from rltui.tui.view import View
 from rltui.tui.worker import Opener, Worker
 
@@ -57,7 +59,7 @@ INTERRUPT_S = 3.0
 
 
 class RltuiApp(SeveralRuns):
-    """`opener` finds and opens runs; `clock` gives seconds since the epoch."""
+    """`opener` finds and opens runs; `clock` gives seconds since the epoch. `toured`: offers the guided tour."""
 
     TITLE = "rltui"
     ENABLE_COMMAND_PALETTE = False
@@ -73,6 +75,7 @@ class RltuiApp(SeveralRuns):
         mouse: bool = True,
         clock: Callable[[], float] = time.time,
         replaying: bool = False,
+        toured: bool = False,
     ) -> None:
         self.palette = load_theme(theme)
         # With NO_COLOR Textual chooses its filter here, and text stays readable only in the terminal's own colours.
@@ -97,6 +100,7 @@ class RltuiApp(SeveralRuns):
         compat.forget_closed_screens()
         self.wire = compat.WireMeter()
         self.failure = ""
+        self.tour = Tour() if toured else None
         self._theme = theme_names().index(theme) if theme in theme_names() else 0
         self._seconds = 0
         self._message_until = 0.0
@@ -158,7 +162,7 @@ class RltuiApp(SeveralRuns):
             self.redraw()
 
     def on_past_arrived(self, message: PastArrived) -> None:
-        if self.view.cursor is not None:
+        if self.view.cursor == message.step:  # else a newer request is under way
             self.view.past = message.step, message.report
             self.view.settle()
             self.redraw()
@@ -169,7 +173,7 @@ class RltuiApp(SeveralRuns):
 
     def on_marks_read(self, message: MarksRead) -> None:
         self.view.marks = message.marks
-        if message.first_time:
+        if message.first_time and self.tour is None:
             self.say(FIRST_HINT.replace("↵", self.glyphs.enter), "accent", seconds=2 * MESSAGE_S)
         self.redraw()
 
@@ -186,8 +190,11 @@ class RltuiApp(SeveralRuns):
             self.say(f"{message.digest.headline}   {shown('digest')}: all of it", "accent", seconds=READ_S)
 
     async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.InputEvent) and not event.is_forwarded and self.attention.seen():
-            self.worker.digest()
+        if isinstance(event, events.InputEvent) and not event.is_forwarded:
+            if self.attention.seen():
+                self.worker.digest()
+            if isinstance(event, events.Key) and self.tour is not None and event.key != "t":
+                self.view.message = ""  # whoever does something else sees the keys again
         await super().on_event(event)
 
     def on_app_focus(self) -> None:
@@ -329,6 +336,18 @@ class RltuiApp(SeveralRuns):
                 input(f"{text}\n\n[Enter: back to rltui] ")
         except (SuspendNotSupported, EOFError):
             self.say("plain text is not possible here: this terminal cannot leave the screen")
+
+    def on_runs_found(self, message: RunsFound) -> None:
+        super().on_runs_found(message)
+        if self.tour is not None and not self.tour.at:
+            self.say(stops().begin, "accent", lasting=True)
+
+    def next_stop(self) -> None:
+        """Goes to the next stop of the guided tour."""
+        if self.tour is None:
+            self.say("the guided tour is one of the sample runs: rltui demo")
+        else:
+            self.tour.next(self)
 
     def next_theme(self) -> None:
         names = theme_names()

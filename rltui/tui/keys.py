@@ -158,6 +158,7 @@ KEYS: tuple[Key, ...] = (
         footer_on=RUN, rank=58),
     Key("snapshot", "ctrl+s", "^s", "snapshot", "write screen and report as Markdown, and show the path", "Screens",
         footer="snapshot", footer_on=(*RUN, "compare"), rank=25),
+    Key("tour", "t", "t", "tour", "the next stop of the guided tour (in rltui demo)", "Screens"),
     Key("help", "question_mark,f1", "?", "help", "keys of this screen", "Screens", footer="help", footer_on=ALL,
         rank=99),
     # out

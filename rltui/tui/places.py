@@ -160,6 +160,12 @@ class Places(App[None]):
         elif self._last is not None:
             self.push_screen(self._last())
 
+    def open_run_named(self, name: str) -> None:
+        """Opens the run of this name, if it was found at the start."""
+        number = self.worker.number_of_name(name)
+        if number is not None:
+            self.open_run(number, name)
+
     def open_run(self, index: int, name: str) -> None:
         """Opens a run of the picker in place of the one that is open."""
         while not self.at_top:

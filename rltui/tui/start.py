@@ -184,6 +184,7 @@ def start(
     glyphs: str | None = None,
     mouse: bool | None = None,
     replay: float | None = None,
+    toured: bool = False,
 ) -> int:
     """Runs the screen on these targets. Returns the exit code. Prints to stderr why something could not be opened."""
     compat.prepare()
@@ -229,6 +230,7 @@ def start(
         glyphs=pick(glyphs or own.screen.glyphs, os.environ),
         mouse=mouse_on,
         replaying=replay is not None,
+        toured=toured,
     )
     app.view.sparing = own.screen.bandwidth
     app.worker.was_read = collect_little

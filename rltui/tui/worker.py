@@ -121,6 +121,10 @@ class Worker:
                 return number
         return None
 
+    def number_of_name(self, name: str) -> int | None:
+        """The number with which `open` opens the first run of this name; None if there is none."""
+        return next((number for number, choice in enumerate(self._choices) if choice.name == name), None)
+
     def past(self, step: int) -> None:
         """Asks for the report as it stood at a step. A newer request replaces one that waits."""
         last = self._last_rows

@@ -289,6 +289,9 @@ class PaneScreen(Screen[None]):
         else:
             self.rltui.set_cursor((after or found)[0 if by > 0 else -1])
 
+    def action_tour(self) -> None:
+        self.rltui.next_stop()
+
     def action_theme(self) -> None:
         self.rltui.next_theme()
 

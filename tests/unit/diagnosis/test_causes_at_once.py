@@ -13,6 +13,7 @@ from tests.unit.diagnosis.written import finding, learning, report, wave, write
 ROWS = 200
 BEGINS = 120
 THEN = np.arange(ROWS) >= BEGINS
+GROWING = np.clip((np.arange(ROWS) - BEGINS) / 40.0, 0.0, 1.0)
 
 
 def leading(run: Path, rule: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
@@ -23,20 +24,22 @@ def leading(run: Path, rule: str, capsys: pytest.CaptureFixture[str]) -> tuple[s
 
 
 @pytest.mark.parametrize(
-    ("length", "cause"),
+    ("then", "length", "cause"),
     [
-        (np.where(THEN, 140.0, 300.0), "The length limit became smaller"),
-        (np.where(THEN, 520.0, 300.0), "Entropy explosion: text never ends"),
+        (THEN, 140.0, "The length limit became smaller"),
+        (THEN, 520.0, "The sampler changed at that step"),
+        (GROWING, 520.0, "Entropy explosion: text never ends"),
     ],
-    ids=["a smaller limit", "endless text"],
+    ids=["a smaller limit", "another sampler", "endless text"],
 )
-def test_answers_that_are_cut_say_by_their_length_why(
-    length: np.ndarray, cause: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_answers_that_are_cut_say_by_their_length_and_by_how_it_began_why(
+    then: np.ndarray, length: float, cause: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """No policy writes otherwise from one row to the next after updates like all others."""
     columns = learning(ROWS) | {
-        "length": length + wave(0, 4, ROWS, 7),
-        "cut": np.where(THEN, 0.9, 0.01) + np.abs(wave(0, 0.003, ROWS, 8)),
-        "entropy": np.where(THEN, 1.9, 0.9) + wave(0, 0.02, ROWS, 2),
+        "length": 300.0 + (length - 300.0) * then + wave(0, 4, ROWS, 7),
+        "cut": 0.01 + 0.89 * then + np.abs(wave(0, 0.003, ROWS, 8)),
+        "entropy": 0.9 + 1.0 * then + wave(0, 0.02, ROWS, 2),
     }
     columns.pop("longest")
     text, status = leading(write(tmp_path / "run", columns), "truncation-high", capsys)
