@@ -4,6 +4,7 @@ adapters.py   the user's functions, from a file that they write, for torch, nump
 rewards.py, advantages.py, estimators.py, returns.py, loss.py, reference.py, policy_loss.py, kl.py, preference.py,
 decoding.py   the probes; `verify` runs all of them, stage by stage. A function that is not defined is skipped, and the
               output says so; an error in one never stops the others
+hostile.py    completions that a reward must not pay
 slopes.py     how a loss moves with each log-probability: by autograd, or by differences
 mutants.py    whether the probes would see a mistake in the user's functions
 batch.py, replay.py   one dumped batch, and its stages recomputed
