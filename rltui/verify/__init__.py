@@ -7,7 +7,7 @@ decoding.py   the probes; `verify` runs all of them, stage by stage. A function 
 hostile.py    completions that a reward must not pay
 slopes.py     how a loss moves with each log-probability: by autograd, or by differences
 mutants.py    whether the probes would see a mistake in the user's functions
-batch.py, replay.py   one dumped batch, and its stages recomputed
+batch.py, replay.py, replay_loss.py   one dumped batch, and its stages recomputed
 log.py        the same questions asked of a log
 check.py      every value with its mark: ? is doubtful, !! is certainly wrong
 """
