@@ -52,7 +52,10 @@ def _of_spread(free: int) -> Way:
 
 
 KNOWN: dict[str, tuple[str, tuple[Way, ...]]] = {
-    "group": ("by mean and spread of the group (GRPO)", (_of_group(0), _of_group(1))),
+    "group": (
+        "by mean and spread of the group (GRPO)",
+        (_of_group(0), _of_group(1), lambda x, beside: _whitened(1)(_of_group(1)(x, beside), beside)),
+    ),
     "centred": ("by the mean of the group alone (Dr. GRPO)", (lambda x, _: _centred(x),)),
     "leave-one-out": (
         "by the mean of the others (RLOO)",
@@ -62,6 +65,7 @@ KNOWN: dict[str, tuple[str, tuple[Way, ...]]] = {
         "by the mean of the group and the spread of the batch",
         (
             lambda x, beside: _by(_centred(x), _centred(x).std(), beside),
+            lambda x, beside: _by(_centred(x), _centred(x).std(ddof=1), beside),
             lambda x, beside: _by(_centred(x), x.std(), beside),
             lambda x, beside: _by(_centred(x), x.std(ddof=1), beside),
         ),

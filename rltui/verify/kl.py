@@ -47,6 +47,10 @@ def _kl(adapters: Adapters) -> Iterator[Check]:
         "k2 with the wrong sign: it rewards moving away from the reference": -(apart**2) / 2,
         "the absolute difference with the wrong sign": -np.abs(apart),
         "k2 without the half": apart**2,
+        "weighted by the policy's probability, though it is of samples": np.exp(LOG_PROBS) * apart,
+        "weighted by the reference's probability, though samples are the policy's": -np.exp(REFERENCE) * apart,
+        "the difference of probabilities, not of their logarithms": np.exp(LOG_PROBS) - np.exp(REFERENCE),
+        "k1 without what is below 0: it is biased": np.maximum(apart, 0.0),
     }
     how = "k1, k2 or k3 of samples of the policy (Schulman 2020)"
     for named, bad in ((right, ""), (wrong, "!!")):
