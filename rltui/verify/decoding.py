@@ -14,9 +14,11 @@ STAGE = "generation"
 PAD, EOS, BOS, OPEN_TAG, CLOSE_TAG = "<pad>", "<eos>", "<bos>", "<answer>", "</answer>"
 MARKS = ("<think>", "</think>")
 WORDS = ("the", "answer", "is", "42", "first", "add", "them")
-SAMPLES = ("one two three", "four five", "six seven eight nine ten")
+SAMPLES = ("One two three two", "four Five", "six seven eight nine ten")
+LONG = 3000
+"""Words of a long answer."""
 ASKED = ("what is a", "tell us the", "how much is")
-"""What three prompts ask, a word for each position, and what three samples answer: no word is used twice."""
+"""What three prompts ask, a word for each position, and what three samples answer: no word is in two of them."""
 
 
 class StubTokenizer:
@@ -49,7 +51,12 @@ class StubTokenizer:
 def probes(adapters: Adapters) -> Iterator[Check]:
     """All probes of `decode(ids, tokenizer)`, or of `decode(ids, tokenizer, prompt_length)`, whose ids hold the prompts
     too."""
-    for name, probe in (("decode", _shapes), ("each sample by itself", _each), ("custom tags", _tags)):
+    for name, probe in (
+        ("decode", _shapes),
+        ("each sample by itself", _each),
+        ("length", _lengths),
+        ("custom tags", _tags),
+    ):
         yield from guarded(STAGE, name, partial(probe, adapters))
 
 
@@ -93,6 +100,21 @@ def _each(adapters: Adapters) -> Iterator[Check]:
             yield Check(STAGE, f"each sample by itself{name}", "", f"{len(got)} texts, each as it was written", how)
             continue
         yield Check(STAGE, f"each sample by itself{name}", "!!", f"{got!r}{_lost(got, wanted)}", how)
+
+
+def _lengths(adapters: Adapters) -> Iterator[Check]:
+    """An answer of the end alone, beside one that is long. Every run has both."""
+    tokenizer = StubTokenizer(adapters.reasoning or MARKS)
+    long = " ".join((WORDS * LONG)[:LONG])
+    try:
+        got = _ask(adapters, tokenizer, ["", long])
+    except (Exception, SystemExit) as error:
+        value = f"raises {type(error).__name__}: one such response ends the run"
+        yield Check(STAGE, "an empty answer", "!!", value, "the end token alone, beside a long answer")
+        return
+    yield Check(STAGE, "an empty answer", "!!" if got[0] else "", f"{got[0][:60]!r}", "the end token alone: no text")
+    kept = len(got[1].split())
+    yield Check(STAGE, "a long answer", "" if got[1] == long else "!!", f"{kept} words", f"all {LONG}, as written")
 
 
 def _lost(got: Sequence[str], wanted: Sequence[str]) -> str:

@@ -69,11 +69,17 @@ BROKEN: dict[str, tuple[dict[str, Any], set[str]]] = {
     "no advantages": ({"advantage": lambda r, g: np.zeros(len(r))}, {"advantages of a varied group", "epsilon"}),
     "plain text blanked": (
         {"decode": lambda ids, t: [x.partition("</think>")[2].strip() for x in t.batch_decode(ids, True)]},
-        {"no marks", "custom tags", "each sample by itself", "each sample by itself, cut at the limit"},
+        {
+            *("no marks", "custom tags", "each sample by itself", "each sample by itself, cut at the limit"),
+            "a long answer",
+        },
     ),
     "padding reaches the reward": (
         {"decode": lambda ids, t: t.batch_decode(ids)},
-        {"no marks", "complete block", "opened, never closed", "closed, never opened", "each sample by itself"},
+        {
+            *("no marks", "complete block", "opened, never closed", "closed, never opened"),
+            *("each sample by itself", "an empty answer", "a long answer"),
+        },
     ),
     "mask inverted": ({"completion_mask": lambda ids, e: 1 - completion_mask(ids, e)}, {"completion mask"}),
     "sign of the loss": ({"loss": lambda *a: -pipelines.loss(*a)}, {"sign of the loss", "loss of bad samples"}),
