@@ -78,7 +78,24 @@ def test_returns_may_be_those_of_another_lambda() -> None:
         lambda p, r: np.exp(r) * (r - p),
         lambda p, r: np.exp(p) - np.exp(r),
         lambda p, r: np.maximum(p - r, 0),
+        lambda p, r: 0.5 * (p**2 - r**2),
+        lambda p, r: -2 * (p - r),
     ],
 )
 def test_wrong_estimators_of_kl_are_certain(kl: Callable[[Any, Any], Any]) -> None:
     assert marks(kl=kl) == {"KL estimator": "!!"}
+
+
+@pytest.mark.parametrize(
+    ("kl", "mark", "says"),
+    [
+        (lambda p, r: (p - r).sum(-1), "", "k1"),
+        (lambda p, r: (p - r + np.exp(r - p) - 1 + p - r) / 2, "", "1 times the divergence"),
+        (lambda p, r: 2 * (p - r), "?", "2 times the divergence"),
+        (lambda p, r: np.exp(r - p) * (r - p), "?", "of the reference from the policy"),
+    ],
+)
+def test_other_estimators_of_kl_are_measured(kl: Callable[[Any, Any], Any], mark: str, says: str) -> None:
+    (found,) = (c for c in verify(from_names({"kl": kl})) if c.name == "KL estimator")
+    assert found.mark == mark
+    assert says in found.value
