@@ -39,6 +39,7 @@ def loss_probes(adapters: Adapters) -> Iterator[Check]:
         ("length of the padding", _padding),
         ("likely and unlikely tokens", _levels),
         ("size of the advantages", _sizes),
+        ("order of the answers", _order),
         ("an answer without tokens", _empty),
         ("side of the clip", _clip),
     ):
@@ -198,6 +199,16 @@ def _sizes(slopes: Slopes) -> Iterator[Check]:
     yield Check(
         LOSS, "size of the advantages", mark, value, f"advantages of 1, 0.5, 0.25, and {TIMES:g} times as large"
     )
+
+
+def _order(slopes: Slopes) -> Iterator[Check]:
+    """Whether the same answers in another order get the same slopes."""
+    usual = slopes.at(STILL, GOOD, MASK)
+    turned = slopes.at(STILL, GOOD[::-1].copy(), MASK[::-1].copy())[::-1]
+    off = float(np.abs(turned - usual).max())
+    wrong = off > SHARE * float(np.abs(usual).max())
+    value = f"slopes change by up to {off:.3g}: one answer stands for all" if wrong else "slopes are the same"
+    yield Check(LOSS, "order of the answers", "!!" if wrong else "", value, "the last answer first")
 
 
 def _empty(slopes: Slopes) -> Iterator[Check]:
