@@ -78,6 +78,8 @@ KNOWN: dict[str, tuple[str, tuple[Way, ...]]] = {
 """Name for ADVANTAGE -> what it is in words, and how it is computed of rewards in groups (N, G)."""
 UNSAID = frozenset(("group", "centred", "leave-one-out"))
 """Right also if the adapters file names no estimator."""
+OF_GROUP = frozenset((*UNSAID, "spread", "none"))
+"""Those that look at the answers of one prompt alone."""
 
 
 def _same(got: Floats, wanted: Floats) -> bool:

@@ -23,6 +23,8 @@ CLOSER = 0.4
 """Of the distance: what another place leaves of it, if they were misplaced."""
 ANSWERS = 4
 """Fewer answers, or tokens in one, say nothing of their first and last tokens."""
+MOST, HALF = 64, 0.5
+"""Answers that are looked for among all others, and the share of them that must be found elsewhere."""
 UPDATES = 3
 
 
@@ -120,10 +122,22 @@ def misplaced(a: Floats, b: Floats, on: np.ndarray) -> str:
     for words, one, other in (("late", a[:, 1:], b[:, :-1]), ("early", a[:, :-1], b[:, 1:])):
         if near(one, other, inner):
             return f"log-probs are one token too {words}"
-    for by in range(1, len(a)):
-        if near(np.roll(a, by, axis=0), b, on & np.roll(on, by, axis=0)):
-            return "log-probs are those of the answers in another order"
-    return ""
+    return "log-probs are those of the answers in another order" if _reordered(a, b, on, limit) else ""
+
+
+def _reordered(a: Floats, b: Floats, on: np.ndarray, limit: float) -> bool:
+    """Whether most answers of `b` are close to another answer of `a` than their own."""
+    rows = np.flatnonzero(on.sum(1) >= ANSWERS)[:MOST]
+    own, apart = np.arange(len(a)), []
+    for row in rows:
+        shared = on[row] & on
+        off = np.where(shared, np.abs(a - b[row]), 0.0).sum(1) / np.maximum(shared.sum(1), 1)
+        apart.append(np.where(shared.sum(1) >= ANSWERS, off, np.inf))
+    if not apart:
+        return False
+    table = np.array(apart)
+    other = table.argmin(1) != own[rows]
+    return bool(other.mean() > HALF) and float(np.median(table.min(1))) <= limit
 
 
 def _hint(sampler: Floats, trainer: Floats, on: np.ndarray) -> str:

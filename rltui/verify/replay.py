@@ -11,7 +11,7 @@ import numpy as np
 from rltui.verify.adapters import Floats
 from rltui.verify.batch import DumpedBatch
 from rltui.verify.check import Check, Mark, guarded
-from rltui.verify.estimators import KNOWN, UNSAID
+from rltui.verify.estimators import KNOWN, OF_GROUP, UNSAID
 from rltui.verify.reference import compared, misplaced
 from rltui.verify.replay_loss import kl_of, loss_of, mask_of
 
@@ -84,20 +84,24 @@ def _advantages(batch: DumpedBatch) -> Iterator[Check]:
     if given.shape != rewards.shape:
         raise ValueError(f"{given.size} advantages for {rewards.size} rewards")
     groups = _groups(batch, len(rewards))
-    if not groups or len({len(own) for own in groups}) != 1 or len(groups[0]) < 2:
+    if not groups or min(map(len, groups)) < 2:
         yield Check(stage, name, "skip", "which answers share a prompt is not known", "dump groups or num_generations")
         return
-    order = np.concatenate(groups)
-    rows, got = rewards[order].reshape(len(groups), -1), given[order].reshape(len(groups), -1)
+    alike = len({len(own) for own in groups}) == 1
+    got, parts = given[np.concatenate(groups)], [rewards[own] for own in groups]
     with np.errstate(all="ignore"):
         tried = {
-            (known, f"{i} {beside}"): way(rows, beside)
+            (known, f"{i} {beside}"): way(np.stack(parts), beside).reshape(-1)
+            if alike
+            else np.concatenate([way(part[None], beside)[0] for part in parts])
             for known, (_, ways) in KNOWN.items()
             for (i, way), beside in product(enumerate(ways), BESIDE)
+            if alike or known in OF_GROUP
         }
     off = {key: _apart(got, np.nan_to_num(wanted)) for key, wanted in tried.items()}
     best = min(off, key=lambda key: (off[key] > CLOSE, key[0] not in UNSAID, off[key]))
-    how = f"{len(groups)} groups of {len(groups[0])}, recomputed from the rewards"
+    sizes = sorted({len(own) for own in groups})
+    how = f"{len(groups)} groups of {' to '.join(map(str, sizes[:: len(sizes) - 1 or 1]))}, recomputed from the rewards"
     if off[best] <= CLOSE:
         mark: Mark = "" if best[0] in UNSAID else "?"
         yield Check(stage, name, mark, KNOWN[best[0]][0], how)
@@ -156,7 +160,9 @@ def _reference(batch: DumpedBatch) -> Iterator[Check]:
     mean, moved = float(np.abs(new - ref)[on].mean()), misplaced(ref, new, on)
     old = batch.get("old_log_probs")
     follows = mean == 0.0 and old is not None and bool((old != new)[on].any())
-    fault = f"the reference's {moved}" if moved else "the reference has moved with the policy" if follows else ""
+    bad = int((~np.isfinite(ref[on])).sum())
+    fault = "the reference has moved with the policy" if follows else f"the reference's {moved}" if moved else ""
+    fault = f"{bad} of the reference are not finite" if bad else fault
     mark: Mark = "!!" if fault else ""
     value = f"{mean:.3g} nats apart in the mean{': ' + fault if fault else ''}"
     yield Check("log-probs", "policy and reference", mark, value, "the same tokens, and weights that stand still")

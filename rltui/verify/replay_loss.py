@@ -30,8 +30,9 @@ PENALTIES: Mapping[str, Callable[[Floats], Floats]] = {
     "k1": lambda d: d,
     "k2": lambda d: d**2 / 2,
     "k3": lambda d: np.exp(-d) - 1 + d,
+    "the absolute difference": np.abs,
 }
-"""Of the log-ratio of policy and reference: the estimators of Schulman (2020)."""
+"""Of the log-ratio of policy and reference: the estimators of Schulman (2020), and what verl calls abs."""
 
 
 def mask_of(batch: DumpedBatch) -> Floats:
@@ -149,4 +150,6 @@ def kl_of(batch: DumpedBatch) -> Iterator[Check]:
     near = abs(sizes[best] - told) <= close
     turned = min(abs(-value - told) for value in sizes.values()) <= close
     what = best if near else "the sign is turned" if turned else f"nearest is {best}: {sizes[best]:.6g}"
-    yield Check("loss", "KL of the batch", "" if near else "!!", f"{told:.6g}: {what}", "k1, k2, k3 of the batch")
+    yield Check(
+        "loss", "KL of the batch", "" if near else "!!", f"{told:.6g}: {what}", "k1, k2, k3 or the absolute difference"
+    )

@@ -4,6 +4,7 @@ said."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,3 +99,25 @@ def test_a_distance_of_the_ends_alone_is_certain(place: str) -> None:
     found = checks({**held, "sampler_log_probs": off})["sampler and trainer"]
     assert found.mark == "!!"
     assert place in found.value
+
+
+def of_unequal_groups(sign: float) -> dict[str, Check]:
+    held = batch()
+    bounds = np.cumsum([3, 6, 4, 5])
+    held["groups"] = np.searchsorted(bounds, np.arange(len(held["rewards"])), side="right")
+    parts = np.split(held["rewards"], bounds)
+    held["advantages"] = sign * np.concatenate([(one - one.mean()) / (one.std(ddof=1) + 1e-6) for one in parts])
+    return checks(held)
+
+
+def test_groups_of_unequal_size_are_recomputed() -> None:
+    found = of_unequal_groups(1.0)["advantages of the batch"]
+    assert (found.mark, "GRPO" in found.value) == ("", True)
+    assert of_unequal_groups(-1.0)["advantages of the batch"].mark == "!!"
+
+
+@pytest.mark.parametrize("change", [lambda x: x[::-1], lambda x: np.where(np.arange(x.shape[1]) == 1, np.nan, x)])
+def test_a_reference_of_other_answers_or_not_finite_is_certain(change: Callable[[Any], Any]) -> None:
+    held = batch()
+    found = checks({**held, "ref_log_probs": change(held["ref_log_probs"])})
+    assert found["policy and reference"].mark == "!!"
