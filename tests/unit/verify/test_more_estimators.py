@@ -38,6 +38,18 @@ def test_centred_advantages_may_be_divided_by_their_unbiased_spread() -> None:
     assert marks(advantage=lambda r, n: whitened(centred(r, n).reshape(-1)), ADVANTAGE="group-batch") == {}
 
 
+def test_a_scale_by_the_rewards_that_are_not_0_is_no_clip() -> None:
+    def gpg(rewards: Any, size: int) -> Any:
+        return centred(rewards, size).reshape(-1) * len(rewards) / np.count_nonzero(rewards)
+
+    def clipped(rewards: Any, size: int) -> Any:
+        return grpo(rewards, size).clip(-3, 3)
+
+    assert marks(advantage=gpg) == {"one right answer of sixteen": "?"}
+    assert marks(advantage=lambda r, n: 0.5 * grpo(r, n)) == {"estimator": "?"}
+    assert marks(advantage=clipped)["one right answer of sixteen"] == "!!"
+
+
 def test_a_group_without_variance_must_not_get_large_advantages() -> None:
     def rounded(rewards: Any, size: int) -> Any:
         rows = rewards.reshape(-1, size)
