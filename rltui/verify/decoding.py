@@ -73,8 +73,10 @@ def _ask(adapters: Adapters, tokenizer: StubTokenizer, texts: Sequence[str], end
         got = function([before + row for before, row in zip(asked, ids, strict=True)], tokenizer, len(asked[0]))
     else:
         got = function(ids, tokenizer)
-    if not isinstance(got, list | tuple) or len(got) != len(texts) or not all(isinstance(t, str) for t in got):
-        raise TypeError(f"expected a list of {len(texts)} strings, got {type(got).__name__}")
+    kind = type(got).__name__
+    got = [got] if isinstance(got, str) else list(got)
+    if len(got) != len(texts) or not all(isinstance(t, str) for t in got):
+        raise TypeError(f"expected a list of {len(texts)} strings, got {kind}")
     return [" ".join(text.split()) for text in got]
 
 

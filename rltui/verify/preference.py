@@ -67,8 +67,7 @@ def probes(adapters: Adapters) -> Iterator[Check]:
 def _ask(adapters: Adapters, *held: Any, beta: float = BETA) -> Any:
     function = adapters.functions["dpo_loss"]
     assert function is not None
-    got = function(*held, beta)
-    return got[0] if isinstance(got, tuple) else got  # TRL gives the rewards beside it
+    return function(*held, beta)
 
 
 def _by_pair(adapters: Adapters, sides: Sequence[Floats], beta: float = BETA) -> Floats:

@@ -92,15 +92,16 @@ def loss_of(batch: DumpedBatch) -> Iterator[Check]:
         ratio = np.exp(np.clip(np.where(mask > 0, new - old, 0.0), -FAR, FAR))
     token, told = _pessimistic(ratio, each, low, high), batch.number("loss")
     assert told is not None
-    terms, totals = {"": np.zeros_like(token)}, _totals(batch)
+    terms, mirrored, totals = {"": np.zeros_like(token)}, {"": np.zeros_like(token)}, _totals(batch)
     coef = batch.number("kl_coef") or 0.0
     if coef and "ref_log_probs" in batch.held:
         gap = np.where(mask > 0, new - batch.held["ref_log_probs"], 0.0)
         terms |= {f", with {kind} of the reference": coef * made(gap) for kind, made in PENALTIES.items()}
+        mirrored |= {f", with {kind} of the reference": coef * made(-gap) for kind, made in PENALTIES.items()}
 
-    def sizes(of: Floats) -> dict[str, float]:
+    def sizes(of: Floats) -> dict[tuple[str, str], float]:
         return {
-            f"{words}{beside}": total(of + term, mask)
+            (words, beside): total(of + term, mask)
             for (words, total), (beside, term) in product(totals.items(), terms.items())
         }
 
@@ -108,18 +109,23 @@ def loss_of(batch: DumpedBatch) -> Iterator[Check]:
     how = f"clip {low:g} below and {high:g} above 1, tokens of the mask"
     best, size = min(sizes(token).items(), key=lambda found: abs(found[1] - told))
     if abs(size - told) <= close:
-        yield Check("loss", name, "", f"{told:.6g}: {best}", how)
+        yield Check("loss", name, "", f"{told:.6g}: {''.join(best)}", how)
         alike = {"without the clip": -ratio * each, "with its bounds swapped": _pessimistic(ratio, each, high, low)}
         blind = [words for words, other in alike.items() if low != high or "swapped" not in words]
         blind = [words for words in blind if abs(sizes(alike[words])[best] - size) <= close]
         if blind:
             value = f"too few tokens are clipped: the loss is the same {' and '.join(blind)}"
             yield Check("loss", "clip of the batch", "skip", value, "dump a later update of the batch")
+        swapped = mirrored[best[1]]
+        same = abs(totals[best[0]](token + swapped, mask) - size) <= close
+        if same and np.abs(swapped - terms[best[1]]).max() > 0:
+            value = "it is too small: the loss is the same with policy and reference swapped"
+            yield Check("loss", "KL term of the loss", "skip", value, "dump kl, or a later update")
         return
     for words, other in _others(batch, ratio, each, low, high).items():
         found, size = min(sizes(other).items(), key=lambda one: abs(one[1] - told))
         if abs(size - told) <= close / STRICT:
-            yield Check("loss", name, "?", f"{told:.6g}: not that of PPO, but of {words}, {found}", how)
+            yield Check("loss", name, "?", f"{told:.6g}: not that of PPO, but of {words}, {''.join(found)}", how)
             return
     wrong = {
         "without the mask": AGGREGATIONS[TOKENS](token, np.ones_like(mask)),
@@ -131,7 +137,7 @@ def loss_of(batch: DumpedBatch) -> Iterator[Check]:
     what = next((words for words, value in wrong.items() if abs(value - told) <= close), "")
     what = "the sign is turned" if min(abs(-value - told) for value in sizes(token).values()) <= close else what
     best, size = min(sizes(token).items(), key=lambda found: abs(found[1] - told))
-    value = f"{told:.6g}: {what}" if what else f"{told:.6g}, and the nearest is {best}: {size:.6g}"
+    value = f"{told:.6g}: {what}" if what else f"{told:.6g}, and the nearest is {''.join(best)}: {size:.6g}"
     yield Check("loss", name, "!!", value, how)
 
 

@@ -43,7 +43,10 @@ class Slopes:
 
     def value(self, change: Floats, advantages: Floats, mask: Floats, level: Floats | float = LEVEL) -> float:
         """The loss after the log-probs changed by `change` from `level`."""
-        return float(plain(self.function(*self._arrays(change, advantages, mask, level))))
+        found = plain(self.function(*self._arrays(change, advantages, mask, level)))
+        if found.size != 1:
+            raise ValueError(f"{found.size} numbers: the loss must be one")
+        return float(found.reshape(-1)[0])
 
     def at(self, change: Floats, advantages: Floats, mask: Floats, level: Floats | float = LEVEL) -> Floats:
         """The slope of the loss by the log-probability of each token, shape of `mask`."""

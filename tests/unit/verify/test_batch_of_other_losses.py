@@ -121,3 +121,13 @@ def test_a_reference_of_other_answers_or_not_finite_is_certain(change: Callable[
     held = batch()
     found = checks({**held, "ref_log_probs": change(held["ref_log_probs"])})
     assert found["policy and reference"].mark == "!!"
+
+
+def test_a_kl_term_too_small_to_see_its_side_is_skipped() -> None:
+    held = batch()
+    gap = held["ref_log_probs"] - held["log_probs"]
+    for coef, seen in ((1e-3, False), (0.5, True)):
+        loss = by_tokens(held, ratio_loss(held) + coef * (np.exp(gap) - 1 - gap))
+        found = checks({**held, "kl_coef": coef, "loss": loss})
+        assert found["loss of the batch"].mark == ""
+        assert ("KL term of the loss" not in found) == seen
