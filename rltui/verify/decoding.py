@@ -17,8 +17,8 @@ WORDS = ("the", "answer", "is", "42", "first", "add", "them")
 SAMPLES = ("One two three two", "four Five", "six seven eight nine ten")
 LONG = 3000
 """Words of a long answer."""
-ASKED = ("what is a", "tell us the", "how much is")
-"""What three prompts ask, a word for each position, and what three samples answer: no word is in two of them."""
+ASKED = ("what is a", "tell us", "how much is it")
+"""What three prompts ask, each of another length, and what three samples answer: no word is in two of them."""
 
 
 class StubTokenizer:
@@ -61,8 +61,8 @@ def probes(adapters: Adapters) -> Iterator[Check]:
 
 
 def _ask(adapters: Adapters, tokenizer: StubTokenizer, texts: Sequence[str], ends: bool = True) -> list[str]:
-    """The decoded texts. The ids are padded on the right, with one eos before the padding. `ends`: false of answers
-    that were cut at the length limit."""
+    """The decoded texts. The ids are padded on the right, with one eos before the padding, and prompts before them
+    on the left. `ends`: false of answers that were cut at the length limit."""
     function = adapters.functions["decode"]
     assert function is not None
     rows = [tokenizer.ids(f"{text} {EOS}" if ends else text) for text in texts]
@@ -70,7 +70,9 @@ def _ask(adapters: Adapters, tokenizer: StubTokenizer, texts: Sequence[str], end
     ids = [row + [tokenizer.pad_token_id] * (width - len(row)) for row in rows]
     if _takes_prompts(function):
         asked = [tokenizer.ids(f"{BOS} {ASKED[i % len(ASKED)]}") for i in range(len(ids))]
-        got = function([before + row for before, row in zip(asked, ids, strict=True)], tokenizer, len(asked[0]))
+        longest = max(map(len, asked))
+        asked = [[tokenizer.pad_token_id] * (longest - len(before)) + before for before in asked]
+        got = function([before + row for before, row in zip(asked, ids, strict=True)], tokenizer, longest)
     else:
         got = function(ids, tokenizer)
     kind = type(got).__name__

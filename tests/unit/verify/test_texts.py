@@ -37,3 +37,16 @@ def test_whole_texts_pass() -> None:
 )
 def test_lost_text_is_certain(change: Change, name: str) -> None:
     assert name in violations(change)
+
+
+def test_prompts_are_padded_on_the_left() -> None:
+    def sliced(ids: Any, tokenizer: Any, prompt_length: int) -> list[str]:
+        return [tokenizer.decode(row[prompt_length:], skip_special_tokens=True) for row in ids]
+
+    def without_padding_first(ids: Any, tokenizer: Any, prompt_length: int) -> list[str]:
+        rows = [[one for one in row if one != tokenizer.pad_token_id] for row in ids]
+        return sliced(rows, tokenizer, prompt_length)
+
+    assert {c.mark for c in verify(from_names({"decode": sliced}))} <= {"", "?", "skip"}
+    marked = {c.name for c in verify(from_names({"decode": without_padding_first})) if c.mark == "!!"}
+    assert "each sample by itself" in marked
