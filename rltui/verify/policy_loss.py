@@ -23,6 +23,8 @@ LIKELY = np.linspace(-12.3, -0.2, MASK.size).reshape(MASK.shape)
 """Old log-probs of unlikely and of likely tokens: bfloat16 rounds the first by 0.03."""
 ROUNDED = 0.1
 """A change of the slopes below this share is rounding, not a weight that is meant."""
+HOLES = np.array([[1, 1, 0, 1, 1], [0, 0, 1, 1, 1], [1, 0, 1, 0, 1]])
+"""Masks of answers with the output of a tool in them, and of one behind padding."""
 STILL = np.zeros(MASK.shape)
 
 
@@ -35,6 +37,7 @@ def loss_probes(adapters: Adapters) -> Iterator[Check]:
         ("loss of bad samples", _bad),
         ("advantages in the loss", _own),
         ("tokens in the loss", _tokens),
+        ("masks with holes", _holes),
         ("weight of a token", _weights),
         ("length of the padding", _padding),
         ("likely and unlikely tokens", _levels),
@@ -126,6 +129,17 @@ def _tokens(slopes: Slopes) -> Iterator[Check]:
     where = ": the last of each sample" if last == {*silent} else ": the first of each" if first == {*silent} else ""
     value = f"{len(silent)} of {int(MASK.sum())} tokens do not count{where}"
     yield Check(LOSS, name, "!!", value, how)
+
+
+def _holes(slopes: Slopes) -> Iterator[Check]:
+    """Whether the mask is used place by place, not by its sum."""
+    counts = np.abs(slopes.at(STILL, np.ones(3), HOLES)) > slopes.nothing
+    more, less = int((counts & (HOLES == 0)).sum()), int((~counts & (HOLES > 0)).sum())
+    value = (
+        f"{more} masked tokens count, {less} others do not" if more or less else "tokens of the mask count, no others"
+    )
+    how = "tokens of tools inside an answer, padding before one"
+    yield Check(LOSS, "masks with holes", "?" if more or less else "", value, how)
 
 
 def _weights(slopes: Slopes) -> Iterator[Check]:

@@ -43,6 +43,12 @@ def by_first_length(new: Any, old: Any, advantages: Any, mask: Any) -> Any:
     return (-(np.exp(new - old) * advantages[:, None] * mask).sum(1) / np.maximum(mask[0].sum(), 1)).mean()
 
 
+def by_lengths(new: Any, old: Any, advantages: Any, mask: Any) -> Any:
+    """Right for answers that begin at the first place and have no holes."""
+    kept = np.arange(mask.shape[1])[None] < mask.sum(1, keepdims=True)
+    return _mean(-np.exp(new - old) * advantages[:, None], kept)
+
+
 def empty_answers(new: Any, old: Any, advantages: Any, mask: Any) -> Any:
     with np.errstate(invalid="ignore"):
         return (-(np.exp(new - old) * advantages[:, None] * mask).sum(1) / mask.sum(1)).mean()
@@ -65,6 +71,7 @@ def test_right_losses_weigh_by_advantages_alone(loss: Loss) -> None:
         (rounded, "likely and unlikely tokens", "!!"),
         (lambda n, o, a, m: ppo(n, o, np.clip(a, -1, 1), m), "size of the advantages", "!!"),
         (lambda n, o, a, m: ppo(n, o, a / np.abs(a).max(), m), "size of the advantages", "?"),
+        (by_lengths, "masks with holes", "?"),
         (by_first_length, "order of the answers", "!!"),
         (by_answer, "weight of a token", "?"),
         (empty_answers, "an answer without tokens", "?"),
