@@ -56,6 +56,8 @@ def _order(adapters: Adapters, truth: str, right: str, wrong: str, which: str) -
     mark = "" if all(one == good for one in again) else "?"
     yield Check(STAGE, f"the same answer again{which}", mark, f"{good:.4g}, then {again[-1]:.4g}", "the same number")
     spaced = {"blanks at its end": f"{right}  \n", "an empty line before it": f"\n\n{right}"}
+    if truth and truth in right:
+        spaced["blanks around its answer"] = right.replace(truth, f" {truth} ")
     for name, text in spaced.items():
         got = score(text)
         mark = "" if abs(got - good) <= CLOSE * max(1.0, abs(good)) else "?"

@@ -82,3 +82,11 @@ def test_a_reward_of_choices_is_right() -> None:
 @pytest.mark.parametrize("fault", WRONG)
 def test_a_wrong_reward_is_certain(fault: str) -> None:
     assert violations(*WRONG[fault]) != []
+
+
+def test_blanks_around_an_answer_that_are_not_taken_off_are_doubtful() -> None:
+    def exact(completion: str, truth: str) -> float:
+        return float(f"<{truth}>" in completion and completion.count("<") == 1)
+
+    found = verify(from_names({"reward": exact, "EXAMPLES": [("42", "it is <42>", "it is <41>")]}))
+    assert [c.name for c in found if c.mark == "?"] == ["right, with blanks around its answer"]
