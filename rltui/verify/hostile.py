@@ -39,7 +39,7 @@ def texts(truth: str, right: str, wrong: str) -> dict[str, tuple[str, bool]]:
                     right.replace(truth, other),
                     not set(other) & set("0123456789"),
                 )
-    if truth.isdigit() and truth in right:
+    if truth.isdecimal() and truth in right:
         first, _, last = right.rpartition(truth)
         numbers = [str(n) for n in range(1, MANY) if n != int(truth)]
         numbers.insert(len(numbers) // 2, truth)
@@ -62,7 +62,7 @@ def _others(truth: str) -> dict[str, tuple[str, bool]]:
         out["longer than the truth"] = (f"{truth}{truth}", len(truth) > 1)
     if value is not None:
         out["with a sign before it"] = (_turned(truth), True)
-        out["with a fraction"] = (f"{truth}.5" if truth.lstrip("-+").isdigit() else truth, True)
+        out["with a fraction"] = (f"{truth}.5" if truth.lstrip("-+").isdecimal() else truth, True)
         return {name: (other, _far(other, value)) for name, (other, _) in out.items()}
     return out
 

@@ -79,6 +79,10 @@ def test_a_reward_of_choices_is_right() -> None:
     assert violations(letter, ("B", "it is answer B", "it is answer C")) == []
 
 
+def test_a_truth_of_signs_that_are_no_decimals_is_a_text() -> None:
+    assert violations(lambda c, t: float(_tag(c) == t and c.count("answer") == 1), ("²", "answer ²", "answer x")) == []
+
+
 @pytest.mark.parametrize("fault", WRONG)
 def test_a_wrong_reward_is_certain(fault: str) -> None:
     assert violations(*WRONG[fault]) != []
