@@ -4,9 +4,10 @@ adapters.py   the user's functions, from a file that the user writes for torch, 
 rewards.py, advantages.py, estimators.py, returns.py, loss.py, reference.py, policy_loss.py, kl.py, preference.py,
 decoding.py   the probes; `verify` runs all of them, stage by stage. It skips functions that are not defined and reports
               them as skipped. An error in one probe never stops the others
+hostile.py    completions that a reward must not pay
 slopes.py     how a loss changes with each log-probability: by autograd, or by differences
 mutants.py    whether the probes would detect a mistake in the user's functions
-batch.py, replay.py   one dumped batch, and its stages recomputed
+batch.py, replay.py, replay_loss.py   one dumped batch, and its stages recomputed
 log.py        the same checks on a log
 check.py      every value with its mark: ? is doubtful, !! is certainly wrong
 """

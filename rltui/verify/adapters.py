@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable
+from functools import wraps
 from importlib.resources import files
 from pathlib import Path
 from traceback import walk_tb
@@ -22,6 +23,8 @@ NAMES = (
     *("reward", "total_reward", "decode", "advantage", "gae", "log_softmax", "sampler_log_probs", "reference"),
     *("completion_mask", "loss", "kl", "dpo_loss"),
 )
+ONE = frozenset(NAMES) - {"gae", "decode", "sampler_log_probs", "reference"}
+"""What gives one result; statistics may stand beside it."""
 BACKENDS = ("torch", "numpy", "list")
 LAYOUTS = ("repeat_interleave", "repeat")
 ESTIMATORS = ("group", "centred", "leave-one-out", "group-batch", "batch", "batch-centred", "spread", "none")
@@ -103,7 +106,22 @@ def from_names(names: dict[str, Any]) -> Adapters:
     if marks is not None and not (isinstance(marks, tuple | list) and len(marks) == 2):
         raise BadAdapters('REASONING must be two marks, as in ("<think>", "</think>")')
     reasoning = (str(marks[0]), str(marks[1])) if marks is not None else None
+    functions |= {name: _first(function) for name, function in functions.items() if function and name in ONE}
     return Adapters(functions, backend, layout, reasoning, _estimator(names), _examples(names))
+
+
+def _first(function: Function) -> Function:
+    """The function without what trainers give beside its result: (loss, statistics), (advantages, returns)."""
+
+    @wraps(function, updated=())
+    def first(*given: Any) -> Any:
+        got = function(*given)
+        if not isinstance(got, tuple) or not got:
+            return got
+        beside = hasattr(got[0], "shape") or any(isinstance(one, dict) for one in got)
+        return got[0] if beside else got
+
+    return first
 
 
 def _estimator(names: dict[str, Any]) -> str:

@@ -27,7 +27,11 @@ NARROW = (1.0, 0.1, 0.01)
 
 def probes(adapters: Adapters) -> Iterator[Check]:
     """All probes of `advantage(rewards, num_generations)`."""
-    for name, probe in (("advantages of a varied group", _groups), ("epsilon", _epsilon)):
+    for name, probe in (
+        ("advantages of a varied group", _groups),
+        ("epsilon", _epsilon),
+        ("rewards after the advantages", _kept),
+    ):
         yield from guarded(STAGE, name, partial(probe, adapters, name))
 
 
@@ -57,15 +61,27 @@ def _groups(adapters: Adapters, name: str) -> Iterator[Check]:
     rising = float(np.corrcoef(got[0], VARIED)[0, 1]) if size > DEAD else 0.0
     found = [Check(STAGE, "sign", _sign(rising), f"correlation with the reward {rising:+.3f}", "it must rise with it")]
     if adapters.advantage in ("", *CENTRED):
-        flat = float(np.abs(got[1]).max())
-        mark = "?" if flat > TINY else ""
-        yield Check(STAGE, "advantages of a zero-variance group", mark, f"{flat:.4g}", "0.5 four times: 0")
+        flat = float(np.abs(_ask(adapters, np.array([CONSTANT, CONSTANT]))).max())
+        mark = "!!" if flat > FLAT else "?" if flat > TINY else ""
+        yield Check(STAGE, "advantages of a zero-variance group", mark, f"{flat:.4g}", "0.5 everywhere: 0")
         for i, total in enumerate(got.sum(1)):
             yield Check(STAGE, f"sum of group {i}", "?" if abs(total) > TINY else "", f"{total:.4g}", "0 (1e-3)")
         found.insert(0, _layout(adapters))
     yield from found
     if size > DEAD and all(one.mark != "!!" for one in found):  # else the reason is already reported
         yield from estimator(partial(_ask, adapters), adapters)
+
+
+def _kept(adapters: Adapters, name: str) -> Iterator[Check]:
+    """Whether the function changes the rewards that it is given: what is logged as the reward afterwards is none."""
+    function = adapters.functions["advantage"]
+    assert function is not None
+    before = np.array([*VARIED, *CONSTANT], dtype=np.float32)
+    held = adapters.array(before.copy())
+    function(held, GROUP)
+    off = float(np.abs(plain(held) - before).max())
+    value = f"changed by up to {off:.3g}: are they used or logged afterwards?" if off else "as they were"
+    yield Check(STAGE, name, "?" if off else "", value, "given and looked at again")
 
 
 def _sign(rising: float) -> Mark:

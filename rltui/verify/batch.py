@@ -35,6 +35,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "kl": ("kl", "kl_loss", "mean_kl"),
     "clip_low": ("clip_low", "epsilon", "clip_ratio", "clip_ratio_low", "cliprange"),
     "clip_high": ("clip_high", "epsilon_high", "clip_ratio_high"),
+    "max_length": ("max_length", "max_completion_length", "max_response_length", "loss_scale_factor"),
     "kl_coef": ("kl_coef", "kl_loss_coef", "beta"),
 }
 """Name of an array -> the names that trainers use for it. The first one that the file holds counts."""

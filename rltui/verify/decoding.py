@@ -14,9 +14,11 @@ STAGE = "generation"
 PAD, EOS, BOS, OPEN_TAG, CLOSE_TAG = "<pad>", "<eos>", "<bos>", "<answer>", "</answer>"
 MARKS = ("<think>", "</think>")
 WORDS = ("the", "answer", "is", "42", "first", "add", "them")
-SAMPLES = ("one two three", "four five", "six seven eight nine ten")
-ASKED = ("what is a", "tell us the", "how much is")
-"""Three sample answers and three prompts of three words each. No word of a sample occurs twice or in a prompt."""
+SAMPLES = ("One two three two", "four Five", "six seven eight nine ten")
+LONG = 3000
+"""Words of a long answer."""
+ASKED = ("what is a", "tell us", "how much is it")
+"""What three prompts ask, each of another length, and what three samples answer: no word is in two of them."""
 
 
 class StubTokenizer:
@@ -49,13 +51,18 @@ class StubTokenizer:
 def probes(adapters: Adapters) -> Iterator[Check]:
     """All probes of `decode(ids, tokenizer)`, or of `decode(ids, tokenizer, prompt_length)`, whose ids hold the prompts
     too."""
-    for name, probe in (("decode", _shapes), ("each sample by itself", _each), ("custom tags", _tags)):
+    for name, probe in (
+        ("decode", _shapes),
+        ("each sample by itself", _each),
+        ("length", _lengths),
+        ("custom tags", _tags),
+    ):
         yield from guarded(STAGE, name, partial(probe, adapters))
 
 
 def _ask(adapters: Adapters, tokenizer: StubTokenizer, texts: Sequence[str], ends: bool = True) -> list[str]:
-    """The decoded texts. The ids are padded on the right, with one eos before the padding. `ends`: False for answers
-    that were cut at the length limit."""
+    """The decoded texts. The ids are padded on the right, with one eos before the padding, and prompts before them
+    on the left. `ends`: false of answers that were cut at the length limit."""
     function = adapters.functions["decode"]
     assert function is not None
     rows = [tokenizer.ids(f"{text} {EOS}" if ends else text) for text in texts]
@@ -63,11 +70,15 @@ def _ask(adapters: Adapters, tokenizer: StubTokenizer, texts: Sequence[str], end
     ids = [row + [tokenizer.pad_token_id] * (width - len(row)) for row in rows]
     if _takes_prompts(function):
         asked = [tokenizer.ids(f"{BOS} {ASKED[i % len(ASKED)]}") for i in range(len(ids))]
-        got = function([before + row for before, row in zip(asked, ids, strict=True)], tokenizer, len(asked[0]))
+        longest = max(map(len, asked))
+        asked = [[tokenizer.pad_token_id] * (longest - len(before)) + before for before in asked]
+        got = function([before + row for before, row in zip(asked, ids, strict=True)], tokenizer, longest)
     else:
         got = function(ids, tokenizer)
-    if not isinstance(got, list | tuple) or len(got) != len(texts) or not all(isinstance(t, str) for t in got):
-        raise TypeError(f"expected a list of {len(texts)} strings, got {type(got).__name__}")
+    kind = type(got).__name__
+    got = [got] if isinstance(got, str) else list(got)
+    if len(got) != len(texts) or not all(isinstance(t, str) for t in got):
+        raise TypeError(f"expected a list of {len(texts)} strings, got {kind}")
     return [" ".join(text.split()) for text in got]
 
 
@@ -94,6 +105,21 @@ def _each(adapters: Adapters) -> Iterator[Check]:
             yield Check(STAGE, f"each sample by itself{name}", "", f"{len(got)} texts, each as it was written", how)
             continue
         yield Check(STAGE, f"each sample by itself{name}", "!!", f"{got!r}{_lost(got, wanted)}", how)
+
+
+def _lengths(adapters: Adapters) -> Iterator[Check]:
+    """An answer of the end alone, beside one that is long. Every run has both."""
+    tokenizer = StubTokenizer(adapters.reasoning or MARKS)
+    long = " ".join((WORDS * LONG)[:LONG])
+    try:
+        got = _ask(adapters, tokenizer, ["", long])
+    except (Exception, SystemExit) as error:
+        value = f"raises {type(error).__name__}: one such response ends the run"
+        yield Check(STAGE, "an empty answer", "!!", value, "the end token alone, beside a long answer")
+        return
+    yield Check(STAGE, "an empty answer", "!!" if got[0] else "", f"{got[0][:60]!r}", "the end token alone: no text")
+    kept = len(got[1].split())
+    yield Check(STAGE, "a long answer", "" if got[1] == long else "!!", f"{kept} words", f"all {LONG}, as written")
 
 
 def _lost(got: Sequence[str], wanted: Sequence[str]) -> str:

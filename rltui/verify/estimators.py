@@ -53,7 +53,10 @@ def _of_spread(free: int) -> Way:
 
 
 KNOWN: dict[str, tuple[str, tuple[Way, ...]]] = {
-    "group": ("by mean and spread of the group (GRPO)", (_of_group(0), _of_group(1))),
+    "group": (
+        "by mean and spread of the group (GRPO)",
+        (_of_group(0), _of_group(1), lambda x, beside: _whitened(1)(_of_group(1)(x, beside), beside)),
+    ),
     "centred": ("by the mean of the group alone (Dr. GRPO)", (lambda x, _: _centred(x),)),
     "leave-one-out": (
         "by the mean of the others (RLOO)",
@@ -63,6 +66,7 @@ KNOWN: dict[str, tuple[str, tuple[Way, ...]]] = {
         "by the mean of the group and the spread of the batch",
         (
             lambda x, beside: _by(_centred(x), _centred(x).std(), beside),
+            lambda x, beside: _by(_centred(x), _centred(x).std(ddof=1), beside),
             lambda x, beside: _by(_centred(x), x.std(), beside),
             lambda x, beside: _by(_centred(x), x.std(ddof=1), beside),
         ),
@@ -75,6 +79,8 @@ KNOWN: dict[str, tuple[str, tuple[Way, ...]]] = {
 """Name for ADVANTAGE -> the estimator in words, and the ways to compute it from rewards in groups (N, G)."""
 UNSAID = frozenset(("group", "centred", "leave-one-out"))
 """Estimators that are right even if the adapters file names none."""
+OF_GROUP = frozenset((*UNSAID, "spread", "none"))
+"""Those that look at the answers of one prompt alone."""
 
 
 def _same(got: Floats, wanted: Floats) -> bool:
@@ -122,6 +128,10 @@ def estimator(ask: Ask, adapters: Adapters) -> Iterator[Check]:
         what = KNOWN[name][0] if name else _mistake(got) or "none of the known estimators"
         yield Check(STAGE, NAME, "!!", f"not {KNOWN[wanted][0]}: {what}", how)
         return
+    scaled = "" if name or wanted else _scaled(got)
+    if scaled:
+        yield Check(STAGE, NAME, "?", scaled, f"{how}: as a learning rate of another size, if it is always the same")
+        return
     if not name:
         what = _mistake(got) or "none of the known estimators"
         yield Check(STAGE, NAME, "!!", what, f"{how} (ADVANTAGE = one of {', '.join(KNOWN)})")
@@ -134,6 +144,18 @@ def estimator(ask: Ask, adapters: Adapters) -> Iterator[Check]:
     yield _unclipped(ask, name)
 
 
+def _times(got: Floats, wanted: Floats) -> float:
+    """What the advantages are multiplied with, if with one number above 0; else 0."""
+    times = float((got * wanted).sum() / (wanted**2).sum())
+    return times if times > 0 and _same(got, times * wanted) else 0.0
+
+
+def _scaled(got: Floats) -> str:
+    """The estimator whose advantages these are, multiplied with one number; empty if there is none."""
+    found = ((_times(got, way(GROUPS, 0.0)), KNOWN[name][0]) for name in sorted(UNSAID) for way in KNOWN[name][1])
+    return next((f"{times:.3g} times those {words}" for times, words in found if times), "")
+
+
 def _unclipped(ask: Ask, name: str) -> Check:
     """Whether the advantage of one right answer among sixteen is as large as the estimator makes it."""
     got = ask(np.concatenate((LONE, -LONE)))
@@ -141,5 +163,8 @@ def _unclipped(ask: Ask, name: str) -> Check:
     told, how = "one right answer of sixteen", "advantages must not be clipped"
     if any(_same(got, want) for want in wants):
         return Check(STAGE, told, "", f"{float(got.max()):.3g}", how)
+    times = _times(got, wants[0])
+    if times:
+        return Check(STAGE, told, "?", f"{times:.3g} times as large as those of three groups: by rewards of 0?", how)
     value = f"{float(got.min()):.3g} to {float(got.max()):.3g}, expected {float(wants[0].min()):.3g} to"
     return Check(STAGE, told, "!!", f"{value} {float(wants[0].max()):.3g}: they are clipped", how)

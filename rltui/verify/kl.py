@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,7 @@ from rltui.verify.adapters import Adapters, Floats, plain
 from rltui.verify.check import Check, Mark, guarded
 from rltui.verify.loss import LOSS
 
-CLOSE = 1e-4
+CLOSE, SHARE = 1e-4, 1e-3
 LOG_PROBS = np.array([[-1.0, -2.0, -0.5, -1.5]])
 REFERENCE = np.array([[-1.4, -1.7, -0.6, -0.9]])
 
@@ -47,6 +47,10 @@ def _kl(adapters: Adapters) -> Iterator[Check]:
         "k2 with the wrong sign: it rewards moving away from the reference": -(apart**2) / 2,
         "the absolute difference with the wrong sign": -np.abs(apart),
         "k2 without the half": apart**2,
+        "weighted by the policy's probability, though it is of samples": np.exp(LOG_PROBS) * apart,
+        "weighted by the reference's probability, though samples are the policy's": -np.exp(REFERENCE) * apart,
+        "the difference of probabilities, not of their logarithms": np.exp(LOG_PROBS) - np.exp(REFERENCE),
+        "k1 without what is below 0: it is biased": np.maximum(apart, 0.0),
     }
     how = "k1, k2 or k3 of samples of the policy (Schulman 2020)"
     for named, bad in ((right, ""), (wrong, "!!")):
@@ -55,11 +59,32 @@ def _kl(adapters: Adapters) -> Iterator[Check]:
                 mark = "!!" if bad else ""
                 yield Check(LOSS, "KL estimator", "?" if "half" in name and bad else mark, name, how)
                 return
-    yield Check(LOSS, "KL estimator", "?", "not a known estimator", how)
+    told = _in_the_mean(ask) if got.size == LOG_PROBS.size else ("?", "not a known estimator")
+    yield Check(LOSS, "KL estimator", told[0], told[1], how)
+
+
+def _in_the_mean(ask: Callable[[Floats, Floats], Floats]) -> tuple[Mark, str]:
+    """What an unknown estimator gives in the mean over samples of the policy, against the divergence itself."""
+    draw = np.random.default_rng(43)
+    logits = draw.normal(size=(2, 6, 5))
+    policy, reference = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    means = (np.exp(policy) * ask(policy, reference).reshape(policy.shape)).sum(-1)
+    away = (np.exp(policy) * (policy - reference)).sum(-1)
+    back = (np.exp(reference) * (reference - policy)).sum(-1)
+    for divergence, words in ((away, "the divergence"), (back, "the divergence of the reference from the policy")):
+        rate = means / divergence
+        if np.ptp(rate) <= SHARE * np.abs(rate).max():
+            times = float(rate.mean())
+            right = divergence is away and abs(times - 1) <= SHARE
+            mark: Mark = "" if right else "!!" if times < 0 else "?"
+            return mark, f"not a known estimator, in the mean {times:.3g} times {words}"
+    if (means < 0).all():
+        return "!!", "not a known estimator, and below 0 in the mean: it rewards moving away from the reference"
+    return "?", "not a known estimator, and in the mean not the divergence"
 
 
 def _same(got: Floats, values: Floats) -> bool:
-    """Whether the values are equal, token by token or in the mean."""
+    """Whether they are equal, token by token, or in their mean or sum."""
     if got.size == values.size:
         return bool(np.abs(got.reshape(values.shape) - values).max() <= CLOSE)
-    return bool(got.size == 1 and abs(float(got.reshape(-1)[0]) - values.mean()) <= CLOSE)
+    return bool(got.size == 1 and min(abs(got.reshape(-1)[0] - one) for one in (values.mean(), values.sum())) <= CLOSE)

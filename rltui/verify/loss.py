@@ -18,7 +18,22 @@ HALF_DOUBT, HALF_WRONG = 0.02, 0.2
 loses more."""
 LOSS = "loss"
 EOS_ID = 2
-IDS = np.array([[5, 6, EOS_ID, 0, 0], [7, 8, 9, 4, EOS_ID], [5, 4, 3, 6, 7]])
+ENDINGS = np.array(
+    [
+        [5, 6, EOS_ID, 0, 0],
+        [7, 8, 9, 4, EOS_ID],
+        [5, 4, 3, 6, 7],
+        [EOS_ID, 0, 0, 0, 0],
+        [5, 8, EOS_ID, EOS_ID, EOS_ID],
+        [5, 0, 6, EOS_ID, 0],
+        [4, 6, EOS_ID, 7, EOS_ID],
+    ]
+)
+KINDS = (
+    *("an answer with padding", "an answer of full length", "an answer without an end", "an empty answer"),
+    *("padding by the eos", "an answer with the token of the padding in it", "tokens behind the end"),
+)
+"""How the answers of `ENDINGS` end."""
 MASK = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 1, 1, 1, 1]])
 
 
@@ -41,6 +56,7 @@ def log_prob_probes(adapters: Adapters) -> Iterator[Check]:
         ("near-one-hot logits", _concentrated),
         ("probabilities sum to 1", _sum),
         ("large logits", _large),
+        ("gradient of the log-probs", _gradient),
         ("half precision", _half),
     ):
         yield from guarded(LOG_PROBS, name, partial(probe, adapters, name))
@@ -107,12 +123,34 @@ def _sum(adapters: Adapters, name: str) -> Iterator[Check]:
 
 
 def _large(adapters: Adapters, name: str) -> Iterator[Check]:
-    got = _ask(adapters, np.array([[1000.0, 999.0, 0.0]] * 2), np.arange(2))
-    expected = reference(np.array([1000.0, 999.0, 0.0]))[:2]
-    wrong = not float(np.abs(got - expected).max()) <= REFERENCE
-    yield Check(
-        LOG_PROBS, name, "!!" if wrong else "", f"{got[0]:.4f}, {got[1]:.4f}", "logits 1000, 999: -0.3133, -1.3133"
-    )
+    row = np.array([1000.0, 999.0, 0.0])
+    got = _ask(adapters, np.tile(row, (3, 1)), np.arange(3))
+    wrong = not float(np.abs(got - reference(row)).max()) <= REFERENCE
+    shown = ", ".join(f"{value:.4f}" for value in got)
+    how = "logits 1000, 999, 0: -0.3133, -1.3133, -1000.3133"
+    yield Check(LOG_PROBS, name, "!!" if wrong else "", shown, how)
+
+
+def _gradient(adapters: Adapters, name: str) -> Iterator[Check]:
+    """Each logit must be pushed by the chosen token's share less its own probability."""
+    how = "by autograd: 1 for the chosen token, less the probabilities"
+    if adapters.backend != "torch":
+        yield Check(LOG_PROBS, name, "skip", "only the values are known: the function takes no torch tensors", how)
+        return
+    function = adapters.functions["log_softmax"]
+    assert function is not None
+    rng = np.random.default_rng(41)
+    logits, index, weights = rng.normal(size=(2, 5, 16)), rng.integers(0, 16, size=(2, 5)), rng.normal(size=(2, 5))
+    held = adapters.array(logits).requires_grad_(True)
+    got = function(held, adapters.array(index, "int64"))
+    if not got.requires_grad:
+        yield Check(LOG_PROBS, name, "skip", "none: right for an old policy or a reference, not for the policy", how)
+        return
+    (got * adapters.array(weights)).sum().backward()
+    wanted = (np.eye(16)[index] - np.exp(reference(logits))) * weights[..., None]
+    off = float(np.abs(plain(held.grad) - wanted).max()) if held.grad is not None else np.inf
+    what = ": a part of it is detached" if off > REFERENCE else ""
+    yield Check(LOG_PROBS, name, "!!" if what else "", f"largest difference {off:.3g}{what}", how)
 
 
 def _half(adapters: Adapters, name: str) -> Iterator[Check]:
@@ -138,22 +176,35 @@ def mask_probes(adapters: Adapters) -> Iterator[Check]:
 def _mask(adapters: Adapters) -> Iterator[Check]:
     function = adapters.functions["completion_mask"]
     assert function is not None
-    got = plain(function(adapters.array(IDS, "int64"), EOS_ID))
-    if got.shape != MASK.shape:
-        raise ValueError(f"shape {got.shape} for ids of shape {MASK.shape}")
-    same = bool((got == MASK).all())
-    hint = "" if same else ": inverted" if (got == 1 - MASK).all() else _hint(got)
-    others = ", but others" if not same and got.sum() == MASK.sum() else ""
-    value = f"{int(got.sum())} of {MASK.size} tokens count, expected {int(MASK.sum())}{others}{hint}"
-    yield Check(LOSS, "completion mask", "" if same else "!!", value, "up to and including the first eos (none: all)")
+    name, how = "completion mask", "up to and including the first eos (none: all)"
+    for shift in (0, 1):  # of all numbers: the end is where the function is told that it is
+        ids, eos = ENDINGS + shift, EOS_ID + shift
+        ended = np.cumsum(ids == eos, axis=1)
+        wanted = (ended - (ids == eos) == 0).astype(int)
+        got = plain(function(adapters.array(ids, "int64"), eos))
+        if got.shape != wanted.shape:
+            raise ValueError(f"shape {got.shape} for ids of shape {wanted.shape}")
+        if (got != wanted).any():
+            break
+    same, cut = bool((got == wanted).all()), bool((got == wanted * (ended[:, -1:] > 0)).all())
+    hint = "" if same else _hint(got, wanted, ids == eos)
+    value = f"{int(got.sum())} of {wanted.size} tokens count, expected {int(wanted.sum())}{hint}"
+    mark: Mark = "" if same else "?" if cut else "!!"
+    yield Check(LOSS, name, mark, value, how)
 
 
-def _hint(got: Floats) -> str:
-    without_eos = MASK * (IDS != EOS_ID)
-    if (got == without_eos).all():
-        return ": the eos itself is masked, so it is never learned"
+def _hint(got: Floats, wanted: Floats, ends: np.ndarray) -> str:
+    """The usual mistake that explains the mask; empty if none does."""
     inner = slice(1, -1)
-    for way, shifted in ((1, "late"), (-1, "early")):
-        if (got[:, inner] == np.roll(MASK, way, axis=1)[:, inner]).all():
-            return f": the mask is one token too {shifted}"
-    return ""
+    guesses = {
+        "inverted": got == 1 - wanted,
+        "answers without an end do not count, as in overlong filtering": got == wanted * ends.any(1, keepdims=True),
+        "the eos itself is masked, so it is never learned": got == wanted * ~ends,
+        "the mask is one token too late": got[:, inner] == np.roll(wanted, 1, axis=1)[:, inner],
+        "the mask is one token too early": got[:, inner] == np.roll(wanted, -1, axis=1)[:, inner],
+    }
+    told = next((words for words, hit in guesses.items() if hit.all()), "")
+    if told:
+        return f": {told}"
+    rows = (got != wanted).any(1)
+    return f": wrong for {', '.join(kind for kind, bad in zip(KINDS, rows, strict=True) if bad)}"

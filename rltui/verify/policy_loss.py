@@ -18,6 +18,13 @@ FAR = 0.6
 SHARE = 1e-3
 """A relative change of the loss below this is rounding."""
 GOOD = np.array([1.0, 0.5, 0.25])
+TIMES = 4.0
+LIKELY = np.linspace(-12.3, -0.2, MASK.size).reshape(MASK.shape)
+"""Old log-probs of unlikely and of likely tokens: bfloat16 rounds the first by 0.03."""
+ROUNDED = 0.1
+"""A change of the slopes below this share is rounding, not a weight that is meant."""
+HOLES = np.array([[1, 1, 0, 1, 1], [0, 0, 1, 1, 1], [1, 0, 1, 0, 1]])
+"""Masks of answers with the output of a tool in them, and of one behind padding."""
 STILL = np.zeros(MASK.shape)
 
 
@@ -30,8 +37,13 @@ def loss_probes(adapters: Adapters) -> Iterator[Check]:
         ("loss of bad samples", _bad),
         ("advantages in the loss", _own),
         ("tokens in the loss", _tokens),
+        ("masks with holes", _holes),
         ("weight of a token", _weights),
         ("length of the padding", _padding),
+        ("likely and unlikely tokens", _levels),
+        ("size of the advantages", _sizes),
+        ("order of the answers", _order),
+        ("an answer without tokens", _empty),
         ("side of the clip", _clip),
     ):
         yield from guarded(LOSS, name, partial(probe, slopes))
@@ -119,6 +131,17 @@ def _tokens(slopes: Slopes) -> Iterator[Check]:
     yield Check(LOSS, name, "!!", value, how)
 
 
+def _holes(slopes: Slopes) -> Iterator[Check]:
+    """Whether the mask is used place by place, not by its sum."""
+    counts = np.abs(slopes.at(STILL, np.ones(3), HOLES)) > slopes.nothing
+    more, less = int((counts & (HOLES == 0)).sum()), int((~counts & (HOLES > 0)).sum())
+    value = (
+        f"{more} masked tokens count, {less} others do not" if more or less else "tokens of the mask count, no others"
+    )
+    how = "tokens of tools inside an answer, padding before one"
+    yield Check(LOSS, "masks with holes", "?" if more or less else "", value, how)
+
+
 def _weights(slopes: Slopes) -> Iterator[Check]:
     """How the loss is averaged. Correct pipelines differ in this, and it decides how much long answers count."""
     weight = -slopes.at(STILL, np.ones(3), MASK)
@@ -139,10 +162,82 @@ def _weights(slopes: Slopes) -> Iterator[Check]:
         told = next((way for n, way in ways.items() if abs(total - n) <= SHARE * n), f"sum divided by {total:.4g}")
         yield Check(LOSS, name, "?" if total <= 1.0 + SHARE else "", told, how)
     elif np.ptp(of_answers) <= SHARE * of_answers.max() and np.ptp(weight[MASK > 0] * length.repeat(length)) <= SHARE:
-        yield Check(LOSS, name, "", "mean over each answer, then over answers, as in GRPO", how)
+        divided = 1.0 / float(of_answers.mean())
+        ways = {float(len(MASK)): "then over answers, as in GRPO", 1.0: "then their sum: the step grows with the batch"}
+        told = next((way for n, way in ways.items() if abs(divided - n) <= SHARE * n), f"divided by {divided:.4g}")
+        mark: Mark = "?" if divided <= 1.0 + SHARE else ""
+        yield Check(LOSS, name, mark, f"mean over each answer, {told}", how)
     else:
         value = f"tokens count from {held.min():.3g} to {held.max():.3g}, and not by the length of their answer"
         yield Check(LOSS, name, "?", value, how)
+
+
+def _levels(slopes: Slopes) -> Iterator[Check]:
+    """Whether the slope of a token depends on how likely it was. Only the change since then may count."""
+    change, on = -0.01 * np.ones(MASK.shape), MASK > 0
+    usual = slopes.at(change, GOOD, MASK)[on]
+    if not (np.abs(usual) > slopes.nothing).all():
+        return  # told by the other probes
+    rates = slopes.at(change, GOOD, MASK, LIKELY)[on] / usual
+    off = float(np.abs(rates - 1).max())
+    shares = rates / np.exp(LIKELY[on])
+    name, how = "likely and unlikely tokens", "the gradient at old log-probs from -12.3 to -0.2"
+    mark: Mark = "!!"
+    if off <= SHARE:
+        mark, value = "", "each counts alike"
+    elif np.ptp(shares) <= SHARE * np.abs(shares).max():
+        value = "each counts by its probability: the probability is in the loss, not its logarithm"
+    elif off <= ROUNDED:
+        value = f"slopes are off by {off:.2g}: log-probs are rounded to half precision before their difference"
+    else:
+        mark, value = (
+            "?",
+            f"{rates.min():.3g} to {rates.max():.3g} times as much: they are weighted by how likely they are",
+        )
+    yield Check(LOSS, name, mark, value, how)
+
+
+def _sizes(slopes: Slopes) -> Iterator[Check]:
+    """Whether an advantage that is four times as large pushes four times as much."""
+    usual, larger = ((slopes.at(STILL, by * GOOD, MASK) * MASK).sum(1) for by in (1.0, TIMES))
+    if not (np.abs(usual) > slopes.nothing).all():
+        return  # told by the other probes
+    rates = larger / usual
+    mark: Mark = "!!"
+    if np.abs(rates - TIMES).max() <= SHARE * TIMES:
+        mark, value = "", f"{TIMES:g} times as much"
+    elif np.ptp(rates) <= SHARE * TIMES:
+        mark, value = "?", f"{rates.mean():.3g} times as much: advantages are scaled in the loss"
+    else:
+        value = f"{rates.min():.3g} to {rates.max():.3g} times as much: advantages are clipped in the loss"
+    yield Check(
+        LOSS, "size of the advantages", mark, value, f"advantages of 1, 0.5, 0.25, and {TIMES:g} times as large"
+    )
+
+
+def _order(slopes: Slopes) -> Iterator[Check]:
+    """Whether the same answers in another order get the same slopes."""
+    usual = slopes.at(STILL, GOOD, MASK)
+    turned = slopes.at(STILL, GOOD[::-1].copy(), MASK[::-1].copy())[::-1]
+    off = float(np.abs(turned - usual).max())
+    wrong = off > SHARE * float(np.abs(usual).max())
+    value = f"slopes change by up to {off:.3g}: one answer stands for all" if wrong else "slopes are the same"
+    yield Check(LOSS, "order of the answers", "!!" if wrong else "", value, "the last answer first")
+
+
+def _empty(slopes: Slopes) -> Iterator[Check]:
+    """A batch in which all tokens of one answer are masked, as where answers that were cut are filtered."""
+    mask = MASK * np.array([[1], [0], [1]])
+    name, how = "an answer without tokens", "the mask of one answer of three is 0"
+    try:
+        with np.errstate(all="ignore"):
+            found = slopes.value(STILL, GOOD, mask), float(slopes.at(STILL, GOOD, mask).sum())
+    except (Exception, SystemExit) as error:
+        yield Check(LOSS, name, "?", f"raises {type(error).__name__}: may an answer be filtered?", how)
+        return
+    finite = bool(np.isfinite(found).all())
+    value = f"{found[0]:.4g}{'' if finite else ': the whole batch is lost. May an answer be filtered?'}"
+    yield Check(LOSS, name, "" if finite else "?", value, how)
 
 
 def _padding(slopes: Slopes) -> Iterator[Check]:

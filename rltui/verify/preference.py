@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,8 @@ REJECTED = np.array([-22.0, -29.0, -15.5, -11.0])
 REF_CHOSEN = np.array([-21.0, -30.0, -16.0, -8.5])
 REF_REJECTED = np.array([-21.5, -30.5, -14.5, -10.0])
 BETA = 0.3
+HALF = 0.5
+"""Share of labels that are wrong at which they say nothing."""
 NAME = "loss of preferences"
 Loss = Callable[[Floats], Floats]
 
@@ -49,6 +51,7 @@ OTHERWISE: dict[str, Callable[[Floats], Floats]] = {
     "the sigmoid itself, without its logarithm": lambda h: -1.0 / (1.0 + np.exp(-BETA * h)),
     "beta is not used": lambda h: _softplus(-h),
     "it is divided by beta": lambda h: _softplus(-h / BETA),
+    "beta is used twice": lambda h: _softplus(-BETA * BETA * h),
     "beta times the loss, not the margin": lambda h: BETA * _softplus(-h),
     "the margin itself, without the sigmoid": lambda h: -BETA * h,
 }
@@ -62,32 +65,84 @@ def probes(adapters: Adapters) -> Iterator[Check]:
     yield from guarded(LOSS, "gradient of preferences", partial(_way, adapters))
 
 
-def _ask(adapters: Adapters, *held: Any) -> Any:
+def _ask(adapters: Adapters, *held: Any, beta: float = BETA) -> Any:
     function = adapters.functions["dpo_loss"]
     assert function is not None
-    got = function(*held, BETA)
-    return got[0] if isinstance(got, tuple) else got  # TRL also returns the rewards
+    return function(*held, beta)
+
+
+def _by_pair(adapters: Adapters, sides: Sequence[Floats], beta: float = BETA) -> Floats:
+    """The loss of each pair, asked one at a time."""
+    rows = np.stack(sides, axis=1)
+    return np.array(
+        [float(plain(_ask(adapters, *(adapters.array(row[[at]]) for at in range(4)), beta=beta)).sum()) for row in rows]
+    )
 
 
 def _value(adapters: Adapters) -> Iterator[Check]:
     sides = (CHOSEN, REJECTED, REF_CHOSEN, REF_REJECTED)
     got = plain(_ask(adapters, *(adapters.array(side) for side in sides))).reshape(-1)
-    how = f"four pairs, beta {BETA:g}, in float64"
-    for name, loss in RIGHT.items():
-        if _same(got, loss(MARGINS[""])):
-            yield Check(LOSS, NAME, "", name, how)
-            return
+    alone, how = _by_pair(adapters, sides), f"four pairs, beta {BETA:g}, in float64"
+    if not _same(got, alone):
+        value = (
+            f"mean {float(got.mean()):.4g}: it is not the mean of the losses of its pairs, {float(alone.mean()):.4g}"
+        )
+        yield Check(LOSS, NAME, "!!", value, how)
+        return
+    right = next((name for name, loss in RIGHT.items() if _same(alone, loss(MARGINS[""]))), "") or _smoothed(alone)
+    if right:
+        yield Check(LOSS, NAME, "", right, how)
+        return
+    fault = _mistake(alone) or _unlike_any(adapters, alone)
+    shown, wanted = float(alone.mean()), float(RIGHT["DPO"](MARGINS[""]).mean())
+    value = f"mean {shown:.4g}, none of DPO (mean {wanted:.4g}), IPO, hinge{': ' + fault if fault else ''}"
+    yield Check(LOSS, NAME, "!!" if fault else "?", value, how)
+
+
+def _mistake(alone: Floats) -> str:
+    """The usual mistake that explains the losses; empty if none does."""
     for words, margin in MARGINS.items():
-        for loss in RIGHT.values():
-            if words and _same(got, loss(margin)):
-                yield Check(LOSS, NAME, "!!", words, how)
-                return
-    for words, made in OTHERWISE.items():
-        if _same(got, made(MARGINS[""])):
-            yield Check(LOSS, NAME, "!!", words, how)
-            return
-    shown, wanted = float(got.mean()), float(RIGHT["DPO"](MARGINS[""]).mean())
-    yield Check(LOSS, NAME, "!!", f"mean {shown:.4g}: none of DPO (mean {wanted:.4g}), IPO, hinge", how)
+        if words and any(_same(alone, loss(margin)) for loss in RIGHT.values()):
+            return words
+    told = next((words for words, made in OTHERWISE.items() if _same(alone, made(MARGINS[""]))), "")
+    if told or not (alone > 0).all():
+        return told
+    times = -np.log(np.expm1(alone)) / (BETA * MARGINS[""])
+    return f"the margin is {times.mean():.3g} times that of DPO" if np.ptp(times) <= 1e-3 else ""
+
+
+def _smoothed(alone: Floats) -> str:
+    """The name of DPO with label smoothing: it is DPO and a share of the margin. Empty if it is not."""
+    rewarded = BETA * MARGINS[""]
+    shares = (alone - RIGHT["DPO"](MARGINS[""])) / rewarded
+    share = float(shares.mean())
+    if np.ptp(shares) > 1e-3 or share >= HALF:
+        return ""
+    if share > 0:
+        return f"DPO with label smoothing {share:.3g} (conservative)"
+    return f"DPO with label smoothing {share / (2 * share - 1):.3g} (robust)"
+
+
+def _unlike_any(adapters: Adapters, alone: Floats) -> str:
+    """What no loss of preferences does; empty if nothing of it is seen."""
+    chosen, rejected, ref_chosen, ref_rejected = CHOSEN, REJECTED, REF_CHOSEN, REF_REJECTED
+    together = (
+        _by_pair(adapters, (chosen - 3.0, rejected, ref_chosen - 3.0, ref_rejected)),
+        _by_pair(adapters, (chosen, rejected - 3.0, ref_chosen, ref_rejected - 3.0)),
+    )
+    if not all(_same(one, alone) for one in together):
+        return "it changes if policy and reference change alike"
+    doubled = (2 * chosen, 2 * rejected, 2 * ref_chosen, 2 * ref_rejected)
+    rates = _by_pair(adapters, doubled, BETA / 2) / np.where(alone == 0.0, 1.0, alone)
+    if np.ptp(rates) > 1e-2:
+        return "half of beta and twice the log-ratios do not give the same"
+    still = [_by_pair(adapters, (chosen + by, rejected - by, ref_chosen, ref_rejected)) - alone for by in (0.1, -0.1)]
+    if (np.abs(still).max(0) <= 1e-6).any():
+        return "some pairs have no gradient"
+    far = [_by_pair(adapters, (chosen, rejected - by, ref_chosen, ref_rejected)) for by in (1e3, 2e3)]
+    if (far[1] < far[0] - 1.0).all():
+        return "it pays without end for less likely rejected answers"
+    return ""
 
 
 def _same(got: Floats, wanted: Floats) -> bool:

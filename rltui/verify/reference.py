@@ -17,6 +17,14 @@ STILL = 1e-6
 APART_DOUBT, APART_WRONG = 0.02, 0.1
 """Mean difference in nats between two engines with the same weights. bfloat16 kernels cause about 0.01 (verl's guide to
 its rollout gap). Far more means other weights, another temperature or another token."""
+SHARE = 0.3
+"""Of the mean log-prob of a sure policy, whose log-probs are all near 0: a distance above it is doubtful too."""
+CLOSER = 0.4
+"""Of the distance: what another place leaves of it, if they were misplaced."""
+ANSWERS = 4
+"""Fewer answers, or tokens in one, say nothing of their first and last tokens."""
+MOST, HALF = 64, 0.5
+"""Answers that are looked for among all others, and the share of them that must be found elsewhere."""
 UPDATES = 3
 
 
@@ -77,11 +85,16 @@ def compared(sampler: Floats, trainer: Floats, mask: Floats) -> Iterator[Check]:
     for name, values in (("sampler", sampler), ("trainer", trainer)):
         top = float(values[on].max())
         mark: Mark = "" if top <= 1e-4 else "!!"
-        yield Check(STAGE, f"log-probs of the {name}", mark, f"largest {top:.3g}", "a probability is at most 1")
-    apart = np.abs(sampler - trainer)[on]
-    mean, most = float(apart.mean()), float(apart.max())
-    mark = "!!" if not mean <= APART_WRONG else "?" if mean > APART_DOUBT else ""
-    hint = _hint(sampler, trainer, on) if mark else ""
+        told = f"largest {top:.3g}"
+        if not values[on].any():
+            mark, told = "!!", "all are 0: they were never filled in"
+        yield Check(STAGE, f"log-probs of the {name}", mark, told, "a probability is at most 1")
+    apart = np.abs(sampler - trainer)
+    mean, most = float(apart[on].mean()), float(apart[on].max())
+    at_ends = _at_ends(apart, on)
+    doubtful = mean > APART_DOUBT or mean > SHARE * float(np.abs(trainer[on]).mean())
+    mark = "!!" if not mean <= APART_WRONG or at_ends else "?" if doubtful else ""
+    hint = at_ends or (_hint(sampler, trainer, on) if mark else "")
     value = f"{mean:.3g} nats apart in the mean, {most:.3g} at most{hint}"
     yield Check(STAGE, "sampler and trainer", mark, value, f"the same weights and tokens: below {APART_DOUBT:g}")
 
@@ -92,27 +105,67 @@ def _matrix(values: Any) -> Any:
     return found[None] if found.ndim == 1 else found
 
 
+def misplaced(a: Floats, b: Floats, on: np.ndarray) -> str:
+    """How the log-probs `a` are turned or moved against `b`; empty if they are not, or no such way brings them closer.
+    (B, T) each."""
+    apart = float(np.abs(a - b)[on].mean())
+    limit = max(APART_DOUBT, CLOSER * apart)
+    if not APART_WRONG < apart < np.inf:
+        return ""
+
+    def near(one: Floats, other: Floats, where: np.ndarray) -> bool:
+        return bool(where.any()) and float(np.abs(one - other)[where].mean()) <= limit
+
+    if near(-a, b, on):
+        return "log-probs have the sign turned"
+    inner = on[:, 1:] & on[:, :-1]
+    for words, one, other in (("late", a[:, 1:], b[:, :-1]), ("early", a[:, :-1], b[:, 1:])):
+        if near(one, other, inner):
+            return f"log-probs are one token too {words}"
+    return "log-probs are those of the answers in another order" if _reordered(a, b, on, limit) else ""
+
+
+def _reordered(a: Floats, b: Floats, on: np.ndarray, limit: float) -> bool:
+    """Whether most answers of `b` are close to another answer of `a` than their own."""
+    rows = np.flatnonzero(on.sum(1) >= ANSWERS)[:MOST]
+    own, apart = np.arange(len(a)), []
+    for row in rows:
+        shared = on[row] & on
+        off = np.where(shared, np.abs(a - b[row]), 0.0).sum(1) / np.maximum(shared.sum(1), 1)
+        apart.append(np.where(shared.sum(1) >= ANSWERS, off, np.inf))
+    if not apart:
+        return False
+    table = np.array(apart)
+    other = table.argmin(1) != own[rows]
+    return bool(other.mean() > HALF) and float(np.median(table.min(1))) <= limit
+
+
 def _hint(sampler: Floats, trainer: Floats, on: np.ndarray) -> str:
     """The common mistake that explains the difference, or else a list of other causes."""
 
-    def near(a: Floats, b: Floats, where: np.ndarray) -> bool:
-        return bool(where.any()) and float(np.abs(a - b)[where].mean()) <= APART_DOUBT
+    def near(a: Floats, b: Floats) -> bool:
+        return float(np.abs(a - b)[on].mean()) <= APART_DOUBT
 
-    if near(-sampler, trainer, on):
-        return ": the sign is turned"
-    if near(np.exp(trainer), sampler, on) or near(np.exp(sampler), trainer, on):
+    moved = misplaced(sampler, trainer, on)
+    if moved:
+        return f": the sampler's {moved}"
+    if near(np.exp(trainer), sampler) or near(np.exp(sampler), trainer):
         return ": one of them is a probability, not its logarithm"
-    if near(sampler * np.log(2), trainer, on) or near(sampler * np.log(10), trainer, on):
+    if near(sampler * np.log(2), trainer) or near(sampler * np.log(10), trainer):
         return ": the sampler's logarithm has another base"
-    inner = on[:, 1:] & on[:, :-1]
-    for words, a, b in (
-        ("late", sampler[:, 1:], trainer[:, :-1]),
-        ("early", sampler[:, :-1], trainer[:, 1:]),
-    ):
-        if near(a, b, inner):
-            return f": the sampler's are one token too {words}"
-    if len(sampler) > 1:
-        for by in range(1, len(sampler)):
-            if near(np.roll(sampler, by, axis=0), trainer, on & np.roll(on, by, axis=0)):
-                return ": the answers are in another order"
     return ": other weights, another temperature, or a filter (top-p, top-k) in one of them"
+
+
+def _at_ends(apart: Floats, on: np.ndarray) -> str:
+    """Whether the first or the last token of the answers lies apart, and the others do not; empty if not."""
+    rows = np.flatnonzero(on.sum(1) >= ANSWERS)
+    if len(rows) < ANSWERS:
+        return ""
+    ends = {"first": on.argmax(1)[rows], "last": on.shape[1] - 1 - on[:, ::-1].argmax(1)[rows]}
+    for words, places in ends.items():
+        others = on.copy()
+        others[rows, places] = False
+        own, rest = float(np.median(apart[rows, places])), float(apart[others].mean())
+        if own > APART_WRONG and rest <= APART_DOUBT:
+            return f": the {words} token of the answers is {own:.2g} apart, the others {rest:.2g}"
+    return ""

@@ -11,18 +11,16 @@ import numpy as np
 from rltui.verify.adapters import Floats
 from rltui.verify.batch import DumpedBatch
 from rltui.verify.check import Check, Mark, guarded
-from rltui.verify.estimators import KNOWN, UNSAID
-from rltui.verify.reference import compared
+from rltui.verify.estimators import KNOWN, OF_GROUP, UNSAID
+from rltui.verify.reference import compared, misplaced
+from rltui.verify.replay_loss import kl_of, loss_of, mask_of
 
 CLOSE = 2e-3
 """Largest relative difference between the same number in bfloat16 logs and in float64."""
-SUMMED = 3e-4
-"""Like `CLOSE`, for a sum over all tokens, in which rounding averages out."""
 BESIDE = (0.0, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3)
 """Constants that trainers add to the spread of rewards."""
-CLIP = 0.2
-FAR = 20.0
-"""A difference between the old and new log-prob of a token, in nats, that no policy update causes."""
+FAR, APART = 20.0, 0.3
+"""Nats between old and new log-prob that no update of a policy makes: of one token, and in the mean (doubtful)."""
 
 
 def replayed(batch: DumpedBatch) -> list[Check]:
@@ -41,15 +39,6 @@ def replayed(batch: DumpedBatch) -> list[Check]:
         value = f"{wrong.stage}: {wrong.name}"
         out.append(Check(wrong.stage, "first stage that differs", "!!", value, "what comes after it rests on it"))
     return out
-
-
-def _mask(batch: DumpedBatch) -> Floats:
-    """The mask, or ones in the shape of the log-probs if the batch has none."""
-    held = batch.get("mask")
-    if held is not None:
-        return held
-    shaped = next((batch.held[name] for name in ("log_probs", "old_log_probs") if name in batch.held), None)
-    return np.ones((1, 1)) if shaped is None else np.ones_like(shaped)
 
 
 def _rewards(batch: DumpedBatch) -> Iterator[Check]:
@@ -82,7 +71,7 @@ def _groups(batch: DumpedBatch, count: int) -> list[np.ndarray]:
 
 def _advantages(batch: DumpedBatch) -> Iterator[Check]:
     stage, name = "advantages", "advantages of the batch"
-    rewards, given, mask = _each(batch.held["rewards"]), batch.held["advantages"], _mask(batch)
+    rewards, given, mask = _each(batch.held["rewards"]), batch.held["advantages"], mask_of(batch)
     if given.ndim > 1:
         on = mask > 0 if mask.shape == given.shape else np.ones_like(given, dtype=bool)
         apart = [float(np.ptp(row[own])) for row, own in zip(given, on, strict=True) if own.any()]
@@ -95,20 +84,24 @@ def _advantages(batch: DumpedBatch) -> Iterator[Check]:
     if given.shape != rewards.shape:
         raise ValueError(f"{given.size} advantages for {rewards.size} rewards")
     groups = _groups(batch, len(rewards))
-    if not groups or len({len(own) for own in groups}) != 1 or len(groups[0]) < 2:
+    if not groups or min(map(len, groups)) < 2:
         yield Check(stage, name, "skip", "which answers share a prompt is not known", "dump groups or num_generations")
         return
-    order = np.concatenate(groups)
-    rows, got = rewards[order].reshape(len(groups), -1), given[order].reshape(len(groups), -1)
+    alike = len({len(own) for own in groups}) == 1
+    got, parts = given[np.concatenate(groups)], [rewards[own] for own in groups]
     with np.errstate(all="ignore"):
         tried = {
-            (known, f"{i} {beside}"): way(rows, beside)
+            (known, f"{i} {beside}"): way(np.stack(parts), beside).reshape(-1)
+            if alike
+            else np.concatenate([way(part[None], beside)[0] for part in parts])
             for known, (_, ways) in KNOWN.items()
             for (i, way), beside in product(enumerate(ways), BESIDE)
+            if alike or known in OF_GROUP
         }
     off = {key: _apart(got, np.nan_to_num(wanted)) for key, wanted in tried.items()}
     best = min(off, key=lambda key: (off[key] > CLOSE, key[0] not in UNSAID, off[key]))
-    how = f"{len(groups)} groups of {len(groups[0])}, recomputed from the rewards"
+    sizes = sorted({len(own) for own in groups})
+    how = f"{len(groups)} groups of {' to '.join(map(str, sizes[:: len(sizes) - 1 or 1]))}, recomputed from the rewards"
     if off[best] <= CLOSE:
         mark: Mark = "" if best[0] in UNSAID else "?"
         yield Check(stage, name, mark, KNOWN[best[0]][0], how)
@@ -131,13 +124,15 @@ def _mask_of_ids(batch: DumpedBatch) -> Iterator[Check]:
     ended = np.cumsum(ids == eos, axis=1) - (ids == eos)
     wanted = (ended == 0).astype(float)
     more, less = int(((mask > 0) & (wanted == 0)).sum()), int(((mask == 0) & (wanted > 0)).sum())
+    only_ends = bool(less) and bool(((mask > 0) == (wanted > 0) & (ids != eos)).all())
     value = f"{more} tokens behind the end count" if more else f"{less} tokens up to the end do not count"
-    mark: Mark = "!!" if more else "?" if less else ""
+    value += ": the end itself is masked, so it is never learned" if only_ends else ""
+    mark: Mark = "!!" if more or only_ends else "?" if less else ""
     yield Check("loss", "mask of the batch", mark, value if mark else "up to and including the first end", "by the ids")
 
 
 def _log_probs(batch: DumpedBatch) -> Iterator[Check]:
-    new, old, on = batch.held["log_probs"], batch.held["old_log_probs"], _mask(batch) > 0
+    new, old, on = batch.held["log_probs"], batch.held["old_log_probs"], mask_of(batch) > 0
     if not new.shape == old.shape == on.shape:
         raise ValueError(f"shapes {new.shape}, {old.shape} and {on.shape} differ")
     for name, values in (("log-probs", new), ("old log-probs", old)):
@@ -145,12 +140,32 @@ def _log_probs(batch: DumpedBatch) -> Iterator[Check]:
         mark: Mark = "!!" if bad or top > 1e-4 else ""
         value = f"{bad} are not finite" if bad else f"largest {top:.3g}"
         yield Check("log-probs", f"{name} of the batch", mark, value, "a probability is at most 1")
+        if not values[on].any():
+            yield Check("log-probs", f"{name} of the batch", "!!", "all are 0: they were never filled in", "below 0")
     apart = np.abs(new - old)[on]
-    mark = "!!" if float(apart.max()) > FAR else ""
-    value = f"{float(apart.mean()):.3g} nats apart in the mean, {float(apart.max()):.3g} at most"
+    mean, most = float(apart.mean()), float(apart.max())
+    moved = misplaced(old, new, on)
+    mark = "!!" if most > FAR or moved else "?" if mean > APART else ""
+    value = f"{mean:.3g} nats apart in the mean, {most:.3g} at most{': the old ' + moved if moved else ''}"
     yield Check(
         "log-probs", "new and old log-probs", mark, value, f"other tokens or another model lie over {FAR:g} apart"
     )
+
+
+def _reference(batch: DumpedBatch) -> Iterator[Check]:
+    """Whether the reference has the same tokens as the policy, and is another model once the policy has moved."""
+    new, ref, on = batch.held["log_probs"], batch.held["ref_log_probs"], mask_of(batch) > 0
+    if not new.shape == ref.shape == on.shape:
+        raise ValueError(f"shapes {new.shape}, {ref.shape} and {on.shape} differ")
+    mean, moved = float(np.abs(new - ref)[on].mean()), misplaced(ref, new, on)
+    old = batch.get("old_log_probs")
+    follows = mean == 0.0 and old is not None and bool((old != new)[on].any())
+    bad = int((~np.isfinite(ref[on])).sum())
+    fault = "the reference has moved with the policy" if follows else f"the reference's {moved}" if moved else ""
+    fault = f"{bad} of the reference are not finite" if bad else fault
+    mark: Mark = "!!" if fault else ""
+    value = f"{mean:.3g} nats apart in the mean{': ' + fault if fault else ''}"
+    yield Check("log-probs", "policy and reference", mark, value, "the same tokens, and weights that stand still")
 
 
 def _sampler(batch: DumpedBatch) -> Iterator[Check]:
@@ -159,91 +174,16 @@ def _sampler(batch: DumpedBatch) -> Iterator[Check]:
         what = "not in the batch: nothing was checked"
         yield Check("log-probs", "sampler and trainer", "skip", what, "dump old_log_probs or log_probs")
         return
-    yield from compared(batch.held["sampler_log_probs"], own, _mask(batch))
-
-
-AGGREGATIONS: dict[str, Callable[[Floats, Floats], float]] = {
-    "the mean over all tokens": lambda x, m: float((x * m).sum() / m.sum()),
-    "the mean of the answers' means": lambda x, m: float(((x * m).sum(1) / np.maximum(m.sum(1), 1)).mean()),
-    "the mean of the answers' sums": lambda x, m: float((x * m).sum(1).mean()),
-    "the answers' sums over a fixed length": lambda x, m: float((x * m).sum(1).mean() / x.shape[1]),
-}
-PENALTIES: dict[str, Callable[[Floats], Floats]] = {
-    "k1": lambda d: d,
-    "k2": lambda d: d**2 / 2,
-    "k3": lambda d: np.exp(-d) - 1 + d,
-}
-"""The estimators of Schulman (2020), as functions of the log-ratio of policy and reference."""
-
-
-def _loss(batch: DumpedBatch) -> Iterator[Check]:
-    name, mask = "loss of the batch", _mask(batch)
-    new, old, given = batch.held["log_probs"], batch.held["old_log_probs"], batch.held["advantages"]
-    each = given if given.ndim > 1 else np.repeat(given[:, None], new.shape[1], axis=1)
-    low = batch.number("clip_low")
-    low = CLIP if low is None else low
-    high = batch.number("clip_high")
-    high = low if high is None else high
-    ratio = np.exp(np.clip(new - old, -FAR, FAR))
-    token = -np.minimum(ratio * each, np.clip(ratio, 1 - low, 1 + high) * each)
-    told = batch.number("loss")
-    assert told is not None
-    coef = batch.number("kl_coef") or 0.0
-    terms = {"": np.zeros_like(token)}
-    if coef and "ref_log_probs" in batch.held:
-        gap = np.where(mask > 0, new - batch.held["ref_log_probs"], 0.0)
-        terms |= {f", with {kind} of the reference": coef * made(gap) for kind, made in PENALTIES.items()}
-    sizes = {
-        f"{words}{beside}": total(token + term, mask)
-        for (words, total), (beside, term) in product(AGGREGATIONS.items(), terms.items())
-    }
-    scale = max(float(AGGREGATIONS["the mean over all tokens"](np.abs(token), mask)), 1e-9)
-    how = f"clip {low:g} below and {high:g} above 1, tokens of the mask"
-    best = min(sizes, key=lambda key: abs(sizes[key] - told))
-    if abs(sizes[best] - told) <= SUMMED * max(scale, abs(told)):
-        yield Check("loss", name, "", f"{told:.6g}: {best}", how)
-        return
-    wrong = {
-        "without the mask": AGGREGATIONS["the mean over all tokens"](token, np.ones_like(mask)),
-        "without the clip": AGGREGATIONS["the mean over all tokens"](-ratio * each, mask),
-        "the larger of both terms is taken": AGGREGATIONS["the mean over all tokens"](
-            -np.maximum(ratio * each, np.clip(ratio, 1 - low, 1 + high) * each), mask
-        ),
-    }
-    signs = min(abs(-value - told) for value in sizes.values())
-    what = next((words for words, value in wrong.items() if abs(value - told) <= SUMMED * max(scale, abs(told))), "")
-    what = "the sign is turned" if signs <= SUMMED * max(scale, abs(told)) else what
-    value = f"{told:.6g}: {what}" if what else f"{told:.6g}, and the nearest is {best}: {sizes[best]:.6g}"
-    yield Check("loss", name, "!!", value, how)
-    if float(np.abs(new - old)[mask > 0].max()) <= 1e-6:
-        yield Check(
-            "loss", "ratio of the batch", "", "1 everywhere: the side of the clip cannot be seen", "first update"
-        )
-
-
-def _kl(batch: DumpedBatch) -> Iterator[Check]:
-    gap, mask, told = batch.held["log_probs"] - batch.held["ref_log_probs"], _mask(batch), batch.number("kl")
-    assert told is not None
-    on = mask > 0
-    gap = np.where(on, gap, 0.0)
-    sizes = {
-        f"{kind}, {words}": total(made(gap), mask)
-        for (kind, made), (words, total) in product(PENALTIES.items(), AGGREGATIONS.items())
-    }
-    scale = max(float(np.abs(gap[on]).mean()), 1e-9)
-    best = min(sizes, key=lambda key: abs(sizes[key] - told))
-    near = abs(sizes[best] - told) <= SUMMED * max(scale, abs(told))
-    turned = min(abs(-value - told) for value in sizes.values()) <= SUMMED * max(scale, abs(told))
-    what = best if near else "the sign is turned" if turned else f"nearest is {best}: {sizes[best]:.6g}"
-    yield Check("loss", "KL of the batch", "" if near else "!!", f"{told:.6g}: {what}", "k1, k2, k3 of the batch")
+    yield from compared(batch.held["sampler_log_probs"], own, mask_of(batch))
 
 
 STAGES: tuple[tuple[str, str, tuple[str, ...], Callable[[DumpedBatch], Iterator[Check]]], ...] = (
     ("reward", "rewards", ("rewards",), _rewards),
     ("advantages", "advantages of the batch", ("rewards", "advantages"), _advantages),
     ("log-probs", "log-probs of the batch", ("log_probs", "old_log_probs"), _log_probs),
+    ("log-probs", "policy and reference", ("log_probs", "ref_log_probs"), _reference),
     ("log-probs", "sampler and trainer", ("sampler_log_probs",), _sampler),
     ("loss", "mask of the batch", ("ids", "mask", "eos_id"), _mask_of_ids),
-    ("loss", "KL of the batch", ("log_probs", "ref_log_probs", "kl"), _kl),
-    ("loss", "loss of the batch", ("log_probs", "old_log_probs", "advantages", "loss"), _loss),
+    ("loss", "KL of the batch", ("log_probs", "ref_log_probs", "kl"), kl_of),
+    ("loss", "loss of the batch", ("log_probs", "old_log_probs", "advantages", "loss"), loss_of),
 )

@@ -10,6 +10,7 @@ import numpy as np
 
 from rltui.verify.adapters import Adapters, plain
 from rltui.verify.check import Check, Mark, guarded
+from rltui.verify.hostile import texts
 
 STAGE = "reward"
 Score = Callable[[str], float]
@@ -19,6 +20,7 @@ CLOSE = 1e-6
 AS_MUCH, HALF_WAY = 0.9, 0.5
 """Shares of the way from the reward of a wrong answer to that of a right one. More than the first is paid as if the
 answer were right. More than the second is doubtful, because part of an answer may earn part of the reward."""
+REPEATS = 50
 
 
 def probes(adapters: Adapters) -> Iterator[Check]:
@@ -54,10 +56,16 @@ def _order(adapters: Adapters, truth: str, right: str, wrong: str, which: str) -
     mark = "" if all(one == good for one in again) else "?"
     yield Check(STAGE, f"the same answer again{which}", mark, f"{good:.4g}, then {again[-1]:.4g}", "the same number")
     spaced = {"blanks at its end": f"{right}  \n", "an empty line before it": f"\n\n{right}"}
+    if truth and truth in right:
+        spaced["blanks around its answer"] = right.replace(truth, f" {truth} ")
     for name, text in spaced.items():
         got = score(text)
         mark = "" if abs(got - good) <= CLOSE * max(1.0, abs(good)) else "?"
         yield Check(STAGE, f"right, with {name}{which}", mark, f"{got:.4g}", f"as without: {good:.4g}")
+    got = score("\n".join([right] * REPEATS))
+    mark = "!!" if good > bad and got - good > HALF_WAY * (good - bad) else ""
+    value = f"{got:.4g}{': repetition is paid' if mark else ''}"
+    yield Check(STAGE, f"right, {REPEATS} times{which}", mark, value, f"no more than once: {good:.4g}")
 
 
 def _hostile(adapters: Adapters, truth: str, right: str, wrong: str, which: str) -> Iterator[Check]:
@@ -65,7 +73,7 @@ def _hostile(adapters: Adapters, truth: str, right: str, wrong: str, which: str)
     run."""
     score = _ask(adapters, truth)
     good, bad = score(right), score(wrong)
-    for name, text in _texts(truth, right, wrong).items():
+    for name, (text, certain) in texts(truth, right, wrong).items():
         try:
             got = score(text)
         except (Exception, SystemExit) as error:
@@ -77,34 +85,10 @@ def _hostile(adapters: Adapters, truth: str, right: str, wrong: str, which: str)
             yield Check(STAGE, f"{name}{which}", "!!", value, f"{text[:60]!r}")
             continue
         share = (got - bad) / (good - bad) if good > bad else 1.0
-        mark: Mark = "!!" if share > AS_MUCH else "?" if share > HALF_WAY else ""
-        value = f"{got:.4g}{': it is paid as the right answer is' if mark == '!!' else ''}"
+        as_right = share > AS_MUCH
+        mark: Mark = "!!" if as_right and certain else "?" if share > HALF_WAY else ""
+        value = f"{got:.4g}{': it is paid as the right answer is' if as_right else ''}"
         yield Check(STAGE, f"{name}{which}", mark, value, f"{text[:60]!r}, right earns {good:.4g}, wrong {bad:.4g}")
-
-
-def _texts(truth: str, right: str, wrong: str) -> dict[str, str]:
-    """Name -> completion that is not right, as far as the truth and the right answer allow one to be made."""
-    out = {
-        "empty": "",
-        "only blanks": " \n\t ",
-        "cut in its first third": right[: max(1, len(right) // 3)],
-        "without words": "\x00\ufffd" * 8 + "{[(<" * 8,
-        "very long": f"{wrong} " * 2000,
-    }
-    if truth and truth in right:
-        for name, other in (
-            ("longer than the truth", f"{truth}{truth[-1]}"),
-            ("with a sign before it", f"-{truth}" if truth[0] not in "-+" else truth[1:]),
-            ("half of the truth", truth[: len(truth) // 2]),
-        ):
-            if other and other.strip() != truth:
-                out[f"an answer {name}"] = right.replace(truth, other)
-        first, _, last = right.rpartition(truth)
-        many = " ".join([*(str(n) for n in range(1, 60)), truth, *(str(n) for n in range(60, 90))])
-        if truth.lstrip("-").isdigit():
-            out["every answer in turn"] = f"{first}{many}{last}"
-    cut = {text for name, text in out.items() if name.startswith("cut") and truth and truth in text}
-    return {name: text for name, text in out.items() if text != right and text not in cut}
 
 
 def total_probes(adapters: Adapters) -> Iterator[Check]:

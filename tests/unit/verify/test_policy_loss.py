@@ -23,7 +23,7 @@ def of_tokens(token: Token, mean: str = "tokens", advantages: Callable[[Any], An
         new, old, kept = (np.asarray(a, dtype=np.float64) for a in (log_probs, old_log_probs, mask))
         each = token(np.exp(new - old), np.asarray(advantages(values))[:, None]) * kept
         if mean == "samples":
-            return (each.sum(1) / kept.sum(1)).mean()
+            return (each.sum(1) / np.maximum(kept.sum(1), 1)).mean()
         if mean == "places":
             return each.mean()
         return each.sum() / (kept.sum() if mean == "tokens" else 2048 * len(kept))
@@ -43,7 +43,7 @@ def reinforce(log_probs: Any, old_log_probs: Any, advantages: Any, mask: Any) ->
 def by_sequence(log_probs: Any, old_log_probs: Any, advantages: Any, mask: Any) -> Any:
     mask = np.asarray(mask, dtype=np.float64)
     apart = (np.asarray(log_probs, dtype=np.float64) - np.asarray(old_log_probs)) * mask
-    return clipped(3e-4, 4e-4)(np.exp(apart.sum(1) / mask.sum(1)), np.asarray(advantages)).mean()
+    return clipped(3e-4, 4e-4)(np.exp(apart.sum(1) / np.maximum(mask.sum(1), 1)), np.asarray(advantages)).mean()
 
 
 def dual(ratio: Any, a: Any) -> Any:
