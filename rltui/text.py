@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, cast
 
 from rltui.lazy_regex import lazy
 
@@ -111,11 +111,12 @@ _SECRET_CHARACTERS, _SUSPECT_CHARACTERS = 1 << 16, 256  # most characters read o
 _NAME_HINT = lazy(r"token(?!s|i[sz])|key|secret|passw|passphrase|pwd|credential|authori|cookie")
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
 _WORD = lazy(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_LOADER = cast("Any", __spec__).loader  # also reads out of a zip file
 # secret_words: a name that contains one of these names a secret. key_owners, token_owners: `<owner>_key` and
 # `<owner>_token` name secrets. text_token_kinds: `<kind>_token` is a token of text.
 _NAMES = {
     kind: frozenset(words)
-    for kind, words in json.loads(Path(__file__).with_name("secret_names.json").read_bytes()).items()
+    for kind, words in json.loads(_LOADER.get_data(str(Path(__file__).with_name("secret_names.json")))).items()
 }
 _PLACEHOLDER = lazy(
     r"""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import redirect_stdout
-
 from rltui.cli.arguments import ENDS_OF_VERIFY, Stop, command_parser, locate_runs, parsed_map, reading_options, write
 
 
@@ -17,16 +14,17 @@ def run(words: list[str]) -> int:
     parser.add_argument("--mutants", action="store_true", help="spoil your functions too: would the probes see it?")
     parser.add_argument("--batch", metavar="FILE", help="one dumped batch (.npz, .safetensors, .pt), to be recomputed")
     parser.add_argument("--batch-help", action="store_true", help="print how to dump a batch from several trainers")
+    parser.add_argument(
+        "--alone", metavar="FILE", help="write these checks as one file that needs Python and numpy alone"
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.add_argument("--example", action="store_true", help="print a file for --adapters to start from")
     reading_options(parser)
     args = parser.parse_args(words)
-    from rltui.verify import STAGES, verify
-    from rltui.verify.adapters import BadAdapters, example, load
-    from rltui.verify.batch import BadBatch, how, read
+    from rltui.verify.adapters import example
+    from rltui.verify.alone import CannotCheck, checks_of, pack
+    from rltui.verify.batch import how
     from rltui.verify.check import as_json, as_text
-    from rltui.verify.mutants import seen
-    from rltui.verify.replay import replayed
 
     if args.example:
         write(example(), None)
@@ -36,24 +34,21 @@ def run(words: list[str]) -> int:
     if args.batch_help:
         write(how(), None)
         return 0
+    if args.alone is not None:
+        try:
+            pack(args.alone)
+        except OSError as problem:
+            raise Stop(f"--alone {args.alone}: {problem.strerror or problem}") from None
+        write(f"written to {args.alone}: python {args.alone} --adapters FILE\n", None)
+        return 0
     if args.adapters is None and args.metrics is None and args.batch is None:
         raise Stop(
             "verify needs --adapters FILE, --batch FILE or --metrics FILE (--example prints a file to start from)"
         )
-    checks = []
     try:
-        if args.adapters is not None:
-            with redirect_stdout(sys.stderr):  # what the user's functions print is not part of the result
-                given = load(args.adapters)
-                checks += verify(given)
-                checks += seen(given, STAGES) if args.mutants else []
-    except BadAdapters as problem:
-        raise Stop(f"--adapters {args.adapters}: {problem}") from None
-    try:
-        if args.batch is not None:
-            checks += replayed(read(args.batch))
-    except BadBatch as problem:
-        raise Stop(f"--batch {args.batch}: {problem}") from None
+        checks = checks_of(args.adapters, args.batch, args.mutants)
+    except CannotCheck as problem:
+        raise Stop(str(problem)) from None
     if args.metrics is not None:
         from rltui.verify.log import verify_log
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from importlib.resources import files
 from pathlib import Path
@@ -12,7 +13,6 @@ from traceback import walk_tb
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,8 @@ class BadAdapters(Exception):  # noqa: N818
     """The adapters file cannot be used. The message says what to do."""
 
 
-class Adapters(Struct, frozen=True):
+@dataclass(frozen=True)
+class Adapters:
     """The functions of the file by name; None for those that it does not define.
 
     `backend`: what the functions take (torch tensors, numpy arrays, plain lists). `layout`: the order of rewards,

@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from rltui.verify.adapters import Floats, plain
@@ -49,7 +49,8 @@ class BadBatch(Exception):  # noqa: N818
     """The file cannot be used. The message says what to do."""
 
 
-class DumpedBatch(Struct, frozen=True):
+@dataclass(frozen=True)
+class DumpedBatch:
     """The arrays of a batch as float64, by the names in `NAMES`. `unknown`: the other names in the file."""
 
     held: Mapping[str, Floats]

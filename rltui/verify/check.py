@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Literal
 
-from msgspec import Struct
-
-from rltui.records import as_dict
 from rltui.text import clean
 from rltui.verify.adapters import raised
 
@@ -17,7 +15,8 @@ STAGES = ("reward", "advantages", "log-probs", "loss", "generation")
 Mark = Literal["", "?", "!!", "skip"]
 
 
-class Check(Struct, frozen=True):
+@dataclass(frozen=True)
+class Check:
     """`stage`: one of the five stages of the pipeline. `value`: what was measured. `how`: what it was compared with.
 
     `mark`: "" passes, "?" is doubtful and needs a look, "!!" is a certain violation, "skip" was not checked.
@@ -74,6 +73,6 @@ def as_text(checks: Sequence[Check]) -> str:
 
 def as_json(checks: Sequence[Check]) -> str:
     """`{"schema", "violations": [name...], "checks": [...]}`, with the same marks as in the text."""
-    plain = [{**as_dict(c), "value": clean(c.value)} for c in checks]
+    plain = [{**asdict(c), "value": clean(c.value)} for c in checks]
     wrong = [f"{c.stage}: {c.name}" for c in checks if c.mark == "!!"]
     return json.dumps({"schema": SCHEMA, "violations": wrong, "checks": plain}, indent=1, ensure_ascii=False) + "\n"

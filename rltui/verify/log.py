@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
-from msgspec.structs import replace
 
 from rltui.discovery.found import Found
 from rltui.evidence.model import SEVERITY_RANK, Finding

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
-
-from msgspec.structs import replace
 
 from rltui.verify.adapters import Adapters, Function
 from rltui.verify.check import Check, Mark

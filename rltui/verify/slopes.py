@@ -5,11 +5,11 @@ gradient."""
 from __future__ import annotations
 
 import sys
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from rltui.records import cached
 from rltui.verify.adapters import Adapters, Floats, plain
 from rltui.verify.loss import MASK
 
@@ -30,7 +30,7 @@ class Slopes:
         self.function: Any = adapters.functions["loss"]
         self.by_autograd = adapters.backend == "torch" and "torch" in sys.modules
 
-    @cached
+    @cached_property
     def nothing(self) -> float:
         """Slopes up to this size count as 0. A correct loss may divide by up to the longest allowed answer."""
         slope = self.at(np.zeros(MASK.shape), np.ones(len(MASK)), MASK)
