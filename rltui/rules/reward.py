@@ -27,7 +27,7 @@ from rltui.run.table import Floats, Series
 def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Reward far below a peak. The peak is frozen once found, so that a slow fall cannot move its own reference."""
     series = look.series(look.reward)
-    if series is None or len(series) < p["warmup"]:
+    if series is None or not enough(p["warmup"], series.steps):
         return []
     x = series.values
     n, block = len(x), int(p["block"])
