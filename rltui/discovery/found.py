@@ -340,7 +340,8 @@ def _absorb(runs: dict[str, list[_Run]]) -> None:
 
 
 def _candidate(root: str, home: str, run: _Run, *, is_alone: bool) -> RunCandidate:
-    """The run as it is shown, with a name and its files, the most trusted first. `is_alone`: its home has no other."""
+    """The run as it is shown: its name, unique among its siblings, and its files, the most trusted first. `is_alone`:
+    whether its home holds no other run."""
     attempts = next((unit.attempts for unit in run if unit.attempts), ())
     launch = {path: i for i, paths in enumerate(attempts) for path in paths}
     files = sorted(
