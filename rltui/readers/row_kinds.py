@@ -374,7 +374,7 @@ def _named_results(values: list[Any]) -> dict[str, dict[str, Any]]:
         name = str(one[texts[0]])
         numbers = {key: cell for key, cell in one.items() if number(cell) is not None}
         if name in out or len(name) > NAME or not numbers or len(numbers) < len(one) - 1 or one_value(one) is not one:
-            return {}  # also if an item holds the name and value of a metric
+            return {}  # an item with the name and the value of a metric is not a named result
         out[name] = numbers
     return out
 
