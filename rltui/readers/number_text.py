@@ -118,7 +118,7 @@ def _seconds(found: re.Match[str]) -> str:
 
 def _small(found: re.Match[str]) -> str:
     if _SAID.search(found.string, max(0, found.start() - 12), found.start()):
-        return found[0]  # the name already says which statistic it is
+        return found[0]  # the name already states the unit
     return f"{value(found[1]) * _PART[found[2]]:.12g}s"
 
 
@@ -153,7 +153,7 @@ def _each_bracketed(found: re.Match[str]) -> str:
 
 
 def _goes_on_a_name(found: re.Match[str]) -> bool:
-    """Whether the names are the end of one of several words, `loss pg/vf -0.06/0.65`: it is read as a whole."""
+    """Whether the names are the end of a name of several words, `loss pg/vf -0.06/0.65`, which is read as a whole."""
     if found["named"] is None or found.string[found.end("named") : found.start("numbers")].strip():
         return False
     return _ENDS_IN_WORD.search(found.string, max(0, found.start() - 2), found.start()) is not None
