@@ -109,13 +109,13 @@ def role(relative: str, in_checkpoint: bool) -> Role:
     if _CONFIG_FILE.fullmatch(name) or (folders[-1:] == ["configs"] and name.endswith((".toml", ".yaml", ".yml"))):
         return "config"
     if name.endswith(".json"):
-        return "metrics"  # its content decides
+        return "metrics"  # the content decides later
     return "metrics" if _METRIC_FILE.fullmatch(name) else "other"
 
 
 def may_hold_rows(relative: str) -> bool:
     """Whether a file that is named like a sample dump may hold metrics: it is not in a folder of samples, and its name
-    does not end with a number, as dumps of which there are many do."""
+    does not end with a number, as the names of numbered dumps do."""
     *folders, name = relative.split(os.sep)
     stem, suffix = os.path.splitext(name)
     is_one = suffix in (".jsonl", ".csv", ".tsv") and not stem[-1:].isdigit()

@@ -189,7 +189,7 @@ def _chains(logs: Sequence[_Log], looks: Looks) -> list[list[_Log]]:
     chains: list[list[_Log]] = []
     for log in logs:
         fits = [chain for chain in chains if _goes_on(chain, log, looks)]
-        if len(fits) > 1:  # the same task of another job
+        if len(fits) > 1:  # keep the run of the same task in another job
             fits = [chain for chain in fits if chain[-1].numbers[1:] == log.numbers[1:] != (0,)]
         if len(fits) == 1:
             fits[0].append(log)

@@ -118,7 +118,7 @@ def units_of(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[
     for folder, files in states.items():
         units.append(Unit(climb(folder, root), "trainer-state", _newest_states(files)))
     if any(unit.kind != NOTEBOOK for unit in units) or states or events:
-        units = [unit for unit in units if unit.kind != NOTEBOOK]  # somebody's analysis beside the run
+        units = [unit for unit in units if unit.kind != NOTEBOOK]  # a notebook beside a run is somebody's analysis
     units = _by_their_neighbours(_shards_together(_streams_together(_one_unit_for_each_id(units))))
     return units + _event_units(root, events, {unit.home for unit in units})
 

@@ -87,7 +87,7 @@ def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], n
     of_config = sum(1 for p in signs.config if _any((p,), config))
     score = _KEY_WEIGHT * of_keys + _CONFIG_WEIGHT * of_config
     if signs.all_keys and all(_any((p,), keys) for p in signs.all_keys):
-        of_keys += SURE  # they come together
+        of_keys += SURE  # all these keys together are a sure sign
         score += _KEY_WEIGHT * len(signs.all_keys)
     weak = sum(1 for p in signs.weak if _any((p,), (*keys, *config)))
     if not score and not named:
@@ -99,7 +99,7 @@ def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], n
 
 
 SURE = 3
-"""So many signs no home-made loop has by accident."""
+"""No home-made loop has this many signs by accident."""
 BORROWED, MOSTLY = 0.3, 0.5
 """The smallest share of keys that the framework must know: if it shows one or two signs, and if all signs are weak."""
 

@@ -141,8 +141,8 @@ def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _as_named(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
-    """The same for a key as it is. The framework's own names come first, then those of home-made loops, because people
-    add their own numbers."""
+    """The canonical name and the captures of a key with its name unchanged. The framework's own names come first, then
+    those of home-made loops, because people add their own numbers."""
     found = _known(key, names)
     if found[0] == DETAIL and names.name == GENERIC and _is_score(key):
         return VAL_SCORE, ()
@@ -205,7 +205,7 @@ def _below_a_group(key: str, names: Dialect) -> str | None:
 
 
 def _known(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
-    """What a dialect says about a key: exact names first, then patterns of metrics, then those of phases."""
+    """What a dialect knows about a key: exact names first, then patterns of metrics, then patterns of phases."""
     if key in names.exact:
         return names.exact[key], ()
     if key in names.phase_exact:

@@ -1,5 +1,6 @@
 """Numbers with a unit in the cells of tables and in the texts of JSON: `"16.5%"`, `"32.3s"`, `"61.5 GB"`, `"0:00:30"`.
-The cell's name and text are joined to a log line, and the number is converted as in such a line: see `units`."""
+The cell's name and text are joined as in a line of a log, and the number is converted as in such a line: see `units`.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ ZSTD_MISSING = "zstd-compressed: needs Python 3.14 or `pip install rltui[zstd]`"
 
 
 class NotSupported(Exception):  # noqa: N818  (a message for the user)
-    """The library for a known compression is missing. The text says what to install."""
+    """The library for a known compression is missing. The exception's text says what to install."""
 
 
 class _Unpacker(Protocol):

@@ -134,7 +134,7 @@ def _columns(document: Row) -> Held | None:
     length = len(columns[step]) if step is not None else max(lengths, key=lambda n: (lengths[n], n))
     fitting = {k: v for k, v in columns.items() if len(v) == length}
     if step is not None and not measures(k for k in fitting if k != step):
-        return _columns({k: v for k, v in document.items() if k != step})  # its rows are counted
+        return _columns({k: v for k, v in document.items() if k != step})  # without steps: the rows are counted
     if length < 2 or not measures(fitting):
         return None
     if step is not None and first_of("step", fitting) is None:

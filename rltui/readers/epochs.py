@@ -60,7 +60,7 @@ class CountsByEpoch(Struct):
 
     base: int = 0
     last: tuple[int, int] | None = None  # epoch and count of the row before
-    stride: int = 0  # the smallest distance between two counts; 0 as long as there are not two
+    stride: int = 0  # the smallest distance between two counts; 0 until there are two
     first: int = 0  # the first count of this epoch
     idle: bool = False  # what was taken for epochs has nothing to do with the count
     rounds: UnnamedRounds = field(default_factory=UnnamedRounds)
@@ -84,7 +84,7 @@ class CountsByEpoch(Struct):
             epoch = last[0]
         if last is None:
             self.first = count
-        elif epoch > last[0] and (count < last[1] or count == last[1] == total):  # a row at the end of each
+        elif epoch > last[0] and (count < last[1] or count == last[1] == total):  # or one row at each epoch's end
             self.base += total or last[1] - self.first + (self.stride or 1)
             self.first = count
         elif epoch < last[0]:

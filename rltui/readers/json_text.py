@@ -87,7 +87,7 @@ def _closing(open_: list[str]) -> str:
 def _is_between(open_: list[str], word: str) -> bool:
     """Whether this bracket or comma ends a whole row or column, or a cell of a column; False if it ends a part of a
     row."""
-    lists = [word != "{" for word in open_ if len(word) == 1 or word[-1] != "("]  # without calls as `array(`
+    lists = [word != "{" for word in open_ if len(word) == 1 or word[-1] != "("]  # without calls like `array(`
     if any(outer for outer, _ in pairwise(lists)):
         return False  # in a row within a list
     return len(lists) < 2 or lists[-1] or word == "]"

@@ -69,7 +69,7 @@ SAMPLE = "row of a sample among rows of metrics"
 
 
 class FindsNotes(Protocol):
-    """Finds notes in the lines of what a program prints (`console.notes.NoteFinder`)."""
+    """Finds notes in the lines that a program prints (`console.notes.NoteFinder`)."""
 
     def line(self, text: str, line: int, step: int | None) -> list[Note]: ...
     def finish(self, line: int, step: int | None) -> list[Note]: ...

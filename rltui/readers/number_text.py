@@ -139,7 +139,7 @@ def _each_abreast(found: re.Match[str]) -> str:
     if not of and (first := _OF_FIRST.fullmatch(names[0])):
         names = [names[0], *(f"{first[1]}{name}" if _IS_STATISTIC.fullmatch(name) else name for name in names[1:])]
     elif not of and any(map(_IS_STATISTIC.fullmatch, names)):
-        return found[0]  # their name is before them
+        return found[0]  # the name of these statistics is before them
     told = [_of(name, of) for name in names]
     return ", ".join(f"{name}={number}" for name, number in zip(told, numbers, strict=True))
 

@@ -34,7 +34,7 @@ _LABEL = re.compile(r"\[\s*(\d{1,12})/(\d{1,12})\b[^\[\]<>]{0,80}\bEpoch (\d{1,9
 _EDGE = re.compile(r"<(/?)(table|pre)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _CODE = re.compile(r"\s*(?:-+>\s*)?\d+(?:\s|$)")
-"""A line of code in a traceback of IPython, with its number. An arrow marks the one that failed."""
+"""A line of code in a traceback of IPython, with its number. An arrow marks the line that failed."""
 _CLASSES = re.compile(r"\bclass\s*=\s*[\"']([^\"'<>]*)")
 _CELL = frozenset(("cell", "jp-Cell"))
 _SHOWN = frozenset(("output", "output_area", "cell_output", "jp-OutputArea"))
@@ -165,7 +165,7 @@ class NotebookReader(DocumentReader):
             return []
         out: list[Record] = []
         last, begun = None, 0  # newest step so far, and the cell where its training began
-        made, trainer = TrainersMade(), list[Record]()  # made by all code so far; what the code shows of this training
+        made, trainer = TrainersMade(), list[Record]()  # by all code so far; records on the newest training's trainer
         for place, cell in enumerate(cells, 1):
             outputs = cell.get("outputs") if isinstance(cell, dict) else None
             if not isinstance(outputs, list):

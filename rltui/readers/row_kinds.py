@@ -124,7 +124,7 @@ _YES = frozenset(("true", "1", "yes"))
 
 
 def flag_of(keys: Collection[str]) -> tuple[str, ...]:
-    """The keys that may say what a row is."""
+    """The keys that may show what a row is."""
     known = row_words()
     return tuple(key for key in (*known.flags, *known.switches, *_of_evaluation()) if key in keys)
 

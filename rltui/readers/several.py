@@ -61,7 +61,7 @@ def runs_in_file(data: bytes, name: str) -> list[ContainedRun]:
 
 
 def _of_console(text: bytes, format: str) -> list[ContainedRun]:
-    from rltui.readers.console.run_sections import RunSections  # for few files
+    from rltui.readers.console.run_sections import RunSections  # late: few files need it
 
     found = RunSections()
     found.feed(text)

@@ -193,7 +193,7 @@ class RecordLog:
     def _one_by_one(self, buffer: bytes, pos: int) -> tuple[list[int], int]:
         """The lengths of at most _REPEATS records from `pos` on, and the place where the next record begins."""
         found: list[int] = []
-        last = len(buffer) - HEAD - TAIL  # of an empty record
+        last = len(buffer) - HEAD - TAIL  # the last place where an empty record fits
         crcs = self._crcs
         known = crcs.get
         self._need = HEAD

@@ -204,7 +204,7 @@ def _items(bodies: Messages, table: KeyTable) -> tuple[Ints, Ints, Floats, Ints]
 
 
 def _within(mark: Ints, starts: Ints, ends: Ints) -> Ints:
-    """Those of the places in `mark` that are between a start and its end."""
+    """The places in `mark` that are between a start and its end."""
     first, behind = np.searchsorted(mark, starts), np.searchsorted(mark, ends)
     if int((behind - first).sum()) == len(mark):
         return mark

@@ -166,7 +166,7 @@ class WandbReader:
                 self._decode(history[begun : i - count], rows)
                 begun = i - count
                 self._rows.step_key, self._declared = self._declared, None
-                rows += self._announce_step_key()  # after the key of the rows before
+                rows += self._announce_step_key()  # after the key of the earlier rows
         self._records = before + len(records)
         if begun < len(history):
             self._console.history_seen()
