@@ -1,7 +1,7 @@
-"""What role a file has in a run, by its path alone: a metric file to be sniffed, a config, a rollout dump, or none.
+"""Finds the role of a file in a run by its path alone: a metric file to be sniffed, a config, a rollout dump, or none.
 
-Also what the name of a file or folder says about the run: a label (`exp3` of `exp3_train.log`), a launch (a time stamp
-or a job number), or only a role (`console.log`, `train_metrics.jsonl`).
+Also finds what the name of a file or folder says about the run: a label (`exp3` of `exp3_train.log`), a launch (a time
+stamp or a job number), or only a role (`console.log`, `train_metrics.jsonl`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SAMPLE_TABLE = lazy(
     r"(?:[-_](?:step[-_]?)?\d+)?\.(?:csv|tsv|jsonl)",
     re.I,
 )
-"""Tables of text whose names end with a word for samples: `rollout_metrics.csv` is not one."""
+"""Tables of text whose names end with a word for samples. `rollout_metrics.csv` is not one."""
 _CONFIG_FILE = lazy(
     r"(?:args|training_args|params|hparams|hyperparameters|meta|metadata|wandb-metadata|run_config|.*config.*)\.(?:json|ya?ml|toml)",
     re.I,
@@ -59,7 +59,7 @@ _ATTEMPT = lazy(r"attempt[-_]?\d{1,6}", re.I)
 
 class FileWords(Record):
     """`structure_folders`: folders that only sort the files of a run. `role_words`: words that only name a file's role.
-    `part_words`: those of them that name a part of a training. `measured_words`: what a file may measure, beside the
+    `part_words`: role words that name a part of a training. `measured_words`: what a file may measure, besides the
     names of metrics."""
 
     structure_folders: frozenset[str]
@@ -109,13 +109,13 @@ def role(relative: str, in_checkpoint: bool) -> Role:
     if _CONFIG_FILE.fullmatch(name) or (folders[-1:] == ["configs"] and name.endswith((".toml", ".yaml", ".yml"))):
         return "config"
     if name.endswith(".json"):
-        return "metrics"  # its content decides
+        return "metrics"  # the content decides later
     return "metrics" if _METRIC_FILE.fullmatch(name) else "other"
 
 
 def may_hold_rows(relative: str) -> bool:
-    """Whether a file with the name of a sample dump may hold metrics: it is in no folder of samples, and it has no
-    number as one of many."""
+    """Whether a file that is named like a sample dump may hold metrics: it is not in a folder of samples, and its name
+    does not end with a number, as the names of numbered dumps do."""
     *folders, name = relative.split(os.sep)
     stem, suffix = os.path.splitext(name)
     is_one = suffix in (".jsonl", ".csv", ".tsv") and not stem[-1:].isdigit()
@@ -130,7 +130,7 @@ def _dumps() -> tuple[re.Pattern[str], ...]:
 
 @cache
 def _settings_of_checkpoints() -> frozenset[str]:
-    """Names of files in checkpoints in which frameworks keep the run's settings."""
+    """Names of the files in checkpoints in which frameworks keep the run's settings."""
     return frozenset(file for name in dialect_names() for file in dialect(name).checkpoints.settings)
 
 
@@ -145,8 +145,8 @@ def tracker_run(relative: str) -> tuple[str, str, str] | None:
 
 
 def only_sorts(folder: str) -> bool:
-    """Whether a folder of this name only sorts the files of one run, which then lies in its parent. prime-rl has one
-    for each attempt."""
+    """Whether a folder of this name only sorts the files of one run, so that its parent is the run's folder. prime-rl
+    makes such a folder for each attempt."""
     return folder.lower() in _file_words().structure_folders or _ATTEMPT.fullmatch(folder) is not None
 
 
@@ -154,7 +154,7 @@ _TRAINING = frozenset(("train", "training", "trainer"))
 
 
 def evaluates(path: str) -> bool:
-    """Whether the name of a file or of its folder says that its rows are those of an evaluation."""
+    """Whether the name of a file or of its folder shows that its rows belong to an evaluation."""
     folder, name = os.path.split(path)
     words = {word.lower() for word in re.split(r"[^A-Za-z0-9]+", name.partition(".tfevents.")[0])}
     named = family(path)
@@ -163,7 +163,7 @@ def evaluates(path: str) -> bool:
 
 
 def label(name: str) -> str:
-    """What a name says beside its role: `exp3` for `exp3_train.log`; "" for `console.log` and for a bare time stamp or
+    """What a name says besides its role: `exp3` for `exp3_train.log`; "" for `console.log` and for a bare time stamp or
     job number."""
     words = _words(name)
     return (
@@ -174,11 +174,12 @@ def label(name: str) -> str:
 _SHARD = lazy(
     r"(?:(?:[-_.]|(?<![A-Za-z]))(?:part|shard|chunk|segment)[-_.]?(\d+)|[-_.](0\d{4,}))(?=\.|$|-of-\d+)", re.I
 )
-"""A counter that numbers the pieces of one file: by its word, or filled up with zeros to five digits."""
+"""A counter that numbers the pieces of one file. It follows a word for a piece, or is padded with zeros to five
+digits."""
 
 
 def shard(name: str) -> tuple[str, int] | None:
-    """The name without the counter of its shard, and that counter; None if it has none."""
+    """The name without its shard's counter, and that counter; None if the name has no counter."""
     found = _SHARD.search(name)
     return None if found is None else (without_shard(name), int(found[1] or found[2]))
 
@@ -192,7 +193,7 @@ _END_OF_PIECE = lazy(rf"{_OLDER}$")
 
 
 def log_of(path: str) -> str:
-    """The log that a file is a piece of: `train.log` for `train.log.2.gz`, `a.jsonl` for `a-00003.jsonl`."""
+    """The log to which a piece belongs: `train.log` for `train.log.2.gz`, `a.jsonl` for `a-00003.jsonl`."""
     folder, name = os.path.split(path)
     return os.path.join(folder, without_shard(_ROTATED.sub(r"\1", _END_OF_PIECE.sub("", name))))
 
@@ -205,18 +206,18 @@ def only_measures(label: str) -> bool:
 
 
 def part(name: str) -> str:
-    """The part of a training, if a file's name is nothing else: `policy` for `policy.jsonl`; else ""."""
+    """The part of a training, if a file's name consists only of it: `policy` for `policy.jsonl`; else ""."""
     stem = name.partition(".")[0].lower()
     return stem if stem in _file_words().part_words else ""
 
 
 def goes_on(name: str, part: str) -> bool:
-    """Whether a name begins with this part and goes on with a label: `policy_b.jsonl`."""
+    """Whether a name begins with this part and continues with a label: `policy_b.jsonl`."""
     return re.match(rf"{re.escape(part)}[-_]\w", name, re.I) is not None and not only_measures(label(name))
 
 
 def launch(name: str) -> str:
-    """The time stamp or job number, if a name says nothing else beside its role, as text that sorts by time; else
+    """The time stamp or job number as text that sorts by time, if a name says nothing else besides its role; else
     ""."""
     if _HF_LAUNCH_DIR.fullmatch(name):
         return name

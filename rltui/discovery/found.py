@@ -1,27 +1,27 @@
-"""The runs that can be found below a directory: which of its files belong to one.
+"""Finds the runs below a directory: which of its files belong to one run.
 
 Nothing in a directory tree says "this is a run", so names and formats decide, in this order:
 
 1. **Role.** Each file is a metric file (then its format is sniffed), a config, a rollout dump, or of no interest
    (`file_roles`). Folders of weights are checkpoints.
 2. **Home.** The home of a metric file is its folder, or the first folder above it that does more than sort (`outputs/`,
-   `logs/`, `checkpoint-100/`, `wandb/run-.../files/`, `runs/Nov20_.../` only sort), never above the listed root.
+   `logs/`, `checkpoint-100/`, `wandb/run-.../files/`, `runs/Nov20_.../` only sort). It is never above the listed root.
 3. **Several runs in one home?** Only if one kind of file is there under several labels: `a.log` and `b.log`,
-   `tensorboard_log/p/exp1` and `.../exp2`. Different kinds complete each other (console, jsonl, TensorBoard, W&B), and
-   so do names that only say a role (`train.log`, `eval.log`, `vllm_server.log`). Beside metric containers, a log of no
-   known trainer never makes a second run.
+   `tensorboard_log/p/exp1` and `.../exp2`. Files of different kinds belong to one run (console, jsonl, TensorBoard,
+   W&B), and so do names that only state a role (`train.log`, `eval.log`, `vllm_server.log`). Beside metric containers,
+   a log of an unknown trainer never makes a second run.
 4. **Several launches in one home?** W&B ids, TensorBoard folders or logs that differ only by a time stamp or job number
-   are restarts of one run if the home holds one set of checkpoints, as launches that share it continue each other.
-   So are logs of which the later ones say that they resume, or begin where the one before ended (`relaunches`).
-   Without checkpoints they are separate runs, as in a project folder whose `wandb/` collects everything. Files without
-   a stamp then go with the newest.
-5. **Homes within homes.** A run with exactly one home below it, which holds one run of other kinds, takes that in
-   (verl's `<project>/<experiment>.jsonl` beside the console log). Otherwise each is a run: a folder of run folders
-   holds many.
+   are restarts of one run if the home holds one set of checkpoints, because launches that share checkpoints continue
+   each other. Logs are also restarts if the later ones say that they resume, or begin where the one before ended
+   (`relaunches`). Without checkpoints they are separate runs, as in a project folder whose `wandb/` collects
+   everything. Files without a stamp then belong to the newest.
+5. **Homes within homes.** If a run has exactly one home below it, and that home holds one run of other kinds, the two
+   are one run (verl's `<project>/<experiment>.jsonl` beside the console log). Otherwise each is a run: a folder of run
+   folders holds many.
 
 So `baseline-20260427/train_metrics.jsonl` beside `ablation-20260429/train_metrics.jsonl`, or `grpo/metrics.jsonl`
-beside `grpo_trl/metrics.jsonl`, are two runs: a report on one of them under the name of the folder would hide the
-other. A user who means one can name it.
+beside `grpo_trl/metrics.jsonl`, are two runs: a report on one of them under the folder's name would hide the other. A
+user who means one of them can name it.
 """
 
 from __future__ import annotations
@@ -68,20 +68,21 @@ ROWS = ("jsonl", "csv")
 
 
 class NotARun(Exception):  # noqa: N818  (a message for the user, not a fault)
-    """The argument names nothing that can be opened. The text is the whole message: what, where, what to do."""
+    """The argument names nothing that can be opened. The exception's text is the whole message: what, where, what to
+    do."""
 
 
 class NothingYet(NotARun):
-    """There is no run, but what is there may become one: it is empty, or somebody writes it just now."""
+    """There is no run yet, but what is there may become one: it is empty, or is being written now."""
 
 
 class NotListed(NotARun):
-    """The place itself cannot be read, so what it holds is not known."""
+    """The place itself cannot be read, so its contents are unknown."""
 
 
 class RunCandidate(Struct, frozen=True):
-    """Files that belong to one run. `files`: (path, format), the most trusted first. `attempts`: those of each of its
-    launches, if that is known."""
+    """Files that belong to one run. `files`: (path, format), the most trusted first. `attempts`: the files of each
+    launch, if they are known."""
 
     id: str  # unique in its listing: path below the listed root, and a label if one folder holds several runs
     root: str  # the run's directory, or its one file if the directory holds other runs too
@@ -90,11 +91,11 @@ class RunCandidate(Struct, frozen=True):
     configs: tuple[str, ...] = ()
     checkpoints: tuple[str, ...] = ()  # directories
     dirs: tuple[str, ...] = ()  # where new files of this run may appear
-    note: str = ""  # what was left out or taken together
+    note: str = ""  # what was left out or joined
     inside: tuple[tuple[str, str], ...] = ()  # file that can hold several runs, and the key of this run in it
     attempts: tuple[tuple[str, ...], ...] = ()
-    repeats: tuple[str, ...] = ()  # logs of other ranks or nodes, which say the same: not read
-    name: str = ""  # what the run is called from wherever it is listed; several below one root may share it
+    repeats: tuple[str, ...] = ()  # logs of other ranks or nodes, not read because they hold the same
+    name: str = ""  # the run's name, the same for any listed root; several runs below one root may share it
 
     def __post_init__(self) -> None:
         for field, value in (("id", self.id), ("name", self.name or self.id)):  # a directory may be called anything
@@ -102,7 +103,7 @@ class RunCandidate(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """A run that can be opened: its files by format, on a place."""
+    """A run that can be opened: its files with their formats, and the place where they are."""
 
     candidate: RunCandidate
     place: Place
@@ -126,9 +127,9 @@ def group(
     runs_in: Callable[[str, str], list[ContainedRun]] = no_runs,
     looks: Looks = NONE,
 ) -> list[RunCandidate]:
-    """The runs of a listing, sorted by id. `sniff`: path -> format, None if it is not a metric file; asked only for
-    files whose names fit one. `runs_in`: path and format -> the runs in a database or a file store; empty if it is not
-    that of a tracker. `looks`: what logs hold; asked only for those that may be of one run."""
+    """The runs of a listing, sorted by id. `sniff`: path -> format, None if it is not a metric file; called only for
+    files whose names fit a metric file. `runs_in`: path and format -> the runs in a database or a file store; empty if
+    that does not belong to a tracker. `looks`: what logs hold; called only for logs that may belong to one run."""
     root = listing.root
     if len(listing.files) == 1 and not listing.dirs:
         return _named_by_the_user(listing.files[0].path, sniff, runs_in)
@@ -182,8 +183,8 @@ def group(
 def _lone_dumps(
     sniffed: Mapping[str, str | None], dumped: Iterable[str], metrics: Iterable[str], root: str
 ) -> list[str]:
-    """Files that are called as logs are, hold samples, and are all that a run left: in their home, above it and below
-    it is neither another dump nor a file of metrics. A dump of another name may be of a run beside it."""
+    """Files that are named like logs, hold samples, and are all that a run left: there is no other dump and no file of
+    metrics in their home, above it or below it. A dump with another name may belong to a run beside it."""
     homes: dict[str, list[str]] = defaultdict(list)
     for path in (*dumped, *metrics):
         homes[climb(os.path.dirname(path), root)].append(path)
@@ -194,13 +195,13 @@ def _lone_dumps(
 
 
 def _is_lone_result(unit: Unit, families: dict[str, list[str]]) -> bool:
-    """Whether a unit is one or two evaluations in files of their own: they belong to a run, and are none."""
+    """Whether a unit is one or two evaluations in files of their own: they belong to a run, but are not a run."""
     first, found = unit.files[0]
     return found == STEP_FILES and 1 + len(families[first]) < FEWEST
 
 
 def _with_ranks(candidate: RunCandidate, others: dict[str, list[str]]) -> RunCandidate:
-    """The run with a note, if files of other ranks are not read."""
+    """The run, with a note if files of other ranks are not read."""
     repeats = tuple(sorted(other for path, _ in candidate.files for other in others.get(path, ())))
     if not repeats:
         return candidate
@@ -209,7 +210,7 @@ def _with_ranks(candidate: RunCandidate, others: dict[str, list[str]]) -> RunCan
 
 
 def _with_messages(candidates: list[RunCandidate], messages: Sequence[str], root: str) -> list[RunCandidate]:
-    """Gives a log that only says what went wrong to the run of its home with the same label, else to the only run
+    """Assigns a log that only shows what went wrong to the run of its home with the same label, else to the only run
     there. If several runs may own it, none gets it."""
     for path in messages:
         home, called = climb(os.path.dirname(path), root), file_roles.label(os.path.basename(path))
@@ -225,7 +226,7 @@ def _with_messages(candidates: list[RunCandidate], messages: Sequence[str], root
 def _named_by_the_user(
     path: str, sniff: Callable[[str], str | None], runs_in: Callable[[str, str], list[ContainedRun]]
 ) -> list[RunCandidate]:
-    """The runs of a listing of one file without directories: that file counts, whatever its name."""
+    """The runs of a listing of one file without directories. The file counts, whatever its name."""
     found = sniff(path)
     if found in (None, MESSAGES, STEP_FILES):
         return []
@@ -260,8 +261,8 @@ def _by_role(listing: Listing, root: str, checkpoints: set[str]) -> dict[str, li
 def _rows_called_samples(
     by_role: dict[str, list[str]], root: str, sniffed: dict[str, str | None], sniff: Callable[[str], str | None]
 ) -> None:
-    """Moves files that are named like sample dumps but hold rows of metrics: `rollout.jsonl` beside `train.jsonl` may
-    be what a loop logs about its rollouts."""
+    """Moves files that are named like sample dumps but hold rows of metrics to the metric files: `rollout.jsonl` beside
+    `train.jsonl` may be what a loop logs about its rollouts."""
     for path in by_role["rollouts"]:
         if file_roles.may_hold_rows(os.path.relpath(path, root)) and (found := sniff(path)) in ROWS:
             sniffed[path] = found
@@ -272,7 +273,7 @@ def _rows_called_samples(
 
 
 def _split(units: list[Unit], share_checkpoints: bool) -> list[_Run]:
-    """The runs of one home: rules 3 and 4."""
+    """The runs of one home, by rules 3 and 4."""
     has_containers = any(unit.kind != "text" for unit in units)
     counted = [unit for unit in units if unit.is_known] if has_containers else units
     labels: dict[str, set[str]] = defaultdict(set)
@@ -288,7 +289,7 @@ def _split(units: list[Unit], share_checkpoints: bool) -> list[_Run]:
 
 
 def _launches(units: list[Unit], share_checkpoints: bool) -> list[_Run]:
-    """One run with restarts, or one run for each launch. Kinds with equally many launches are paired in their order."""
+    """One run with restarts, or one run for each launch. Kinds with equally many launches are paired in order."""
     stamped: dict[str, _Run] = defaultdict(list)
     for unit in sorted(units, key=lambda unit: unit.launch):
         if unit.launch:
@@ -311,7 +312,7 @@ def _launches(units: list[Unit], share_checkpoints: bool) -> list[_Run]:
 
 
 def _has_one_checkpoint_set(home: str, checkpoints: list[str], homes: dict[str, list[Unit]]) -> bool:
-    """Whether all checkpoints below a home (and below no other) lie in one folder."""
+    """Whether all checkpoints below a home (and not below a home inside it) are in one folder."""
     folders = {os.path.dirname(path) for path in checkpoints}
     folders |= {os.path.dirname(path) for unit in homes[home] if unit.kind == "trainer-state" for path, _ in unit.files}
     return len({_set_of(folder) for folder in folders if nearest(folder, homes) == home}) == 1
@@ -322,7 +323,7 @@ def _set_of(folder: str) -> str:
 
 
 def _absorb(runs: dict[str, list[_Run]]) -> None:
-    """Rule 5: a single run takes in the only home below it, if that holds one run of other kinds."""
+    """Rule 5: joins a single run with the only home below it, if that home holds one run of other kinds."""
     below: dict[str | None, list[str]] = defaultdict(list)
     for home in runs:
         below[nearest(os.path.dirname(home), runs)].append(home)
@@ -339,7 +340,8 @@ def _absorb(runs: dict[str, list[_Run]]) -> None:
 
 
 def _candidate(root: str, home: str, run: _Run, *, is_alone: bool) -> RunCandidate:
-    """The run as it is shown: a name that is unique among its siblings, and its files, the most trusted first."""
+    """The run as it is shown: its name, unique among its siblings, and its files, the most trusted first. `is_alone`:
+    whether its home holds no other run."""
     attempts = next((unit.attempts for unit in run if unit.attempts), ())
     launch = {path: i for i, paths in enumerate(attempts) for path in paths}
     files = sorted(
@@ -407,8 +409,8 @@ def _unique(candidates: list[RunCandidate]) -> list[RunCandidate]:
 
 
 def _with_others(candidates: list[RunCandidate], root: str, others: dict[str, list[str]]) -> list[RunCandidate]:
-    """Gives configs, rollouts and checkpoints to the run that they lie with. If they lie with several runs and name
-    none of them, samples go to none and the rest goes to all."""
+    """Assigns configs, rollouts and checkpoints to the run in whose home they are. If several runs have that home and
+    the path names none of them, samples go to none and the rest goes to all."""
     given: dict[str, dict[str, list[str]]] = {c.id: defaultdict(list) for c in candidates}
     homes = {
         c.id: os.path.dirname(c.files[0][0]) if c.root.partition(RUN_MARK)[0] in dict(c.files) else c.root

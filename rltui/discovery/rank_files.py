@@ -19,7 +19,7 @@ FIRST = 0
 
 
 def of_other_ranks(paths: Iterable[str]) -> dict[str, list[str]]:
-    """File of the first rank, if there are several ranks -> files of the other ranks, which say the same."""
+    """File of the first rank -> files of the other ranks, which hold the same. Only for logs with several ranks."""
     ranks: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
     for path in paths:
         if (found := _RANK.fullmatch(path.replace("\\", "/"))) is not None:

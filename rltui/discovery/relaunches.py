@@ -1,11 +1,11 @@
-"""Logs of one run that several launches wrote, one each: a job that was requeued and goes on from its checkpoint has a
-new number, and so a new log. And logs of one launch that say the same, one from each node.
+"""Finds the logs of one run that several launches wrote, one each: a requeued job that continues from its checkpoint
+has a new number, and so a new log. Also finds the logs of one launch that hold the same, one from each node.
 
-The logs lie in one folder, or in one folder for each job, which has its number for a name.
+The logs are in one folder, or in one folder for each job, whose name is the job's number.
 
-Names alone cannot tell a requeued job from the next experiment, as both only differ in a number. So what the logs hold
-decides: a later launch of a run says that it resumes, or its first step is the next one after the last of the earlier
-launch. Two logs that both begin at the first step are two runs.
+Names alone cannot distinguish a requeued job from the next experiment, because both differ only in a number. So the
+contents of the logs decide: a later launch of a run says that it resumes, or its first step is the next one after the
+last of the earlier launch. Two logs that both begin at the first step are two runs.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from rltui.lazy_regex import lazy
 
 KINDS = ("text", "table")
 MOST = 64
-"""Most logs of one name that are looked at, the newest ones: each must be opened."""
+"""The most logs of one name that are looked at, the newest ones: each must be opened."""
 APART_S = 60.0
-"""Copied files have the time of the copy, so their order within a minute tells nothing."""
+"""Copied files have the time of the copy, so their order within a minute means nothing."""
 SAME = 0.75
-"""Share of numbers that two nodes print alike at least: each may measure times of its own."""
+"""The smallest share of equal numbers in the logs of two nodes: each node may measure its own times."""
 FEWEST = 3
-"""Rows that two logs must both hold at least, to say the same."""
+"""The fewest rows that two logs must have in common to count as the same."""
 _NUMBER = lazy(
     r"(?:(?<![^\W_])|(?<=[^A-Za-z0-9][oe]))\d+(?![^\W_])"
     r"|(?<![^\W_])(?P<node>(?:node|host|worker|gpu|proc|task)[-_]?\d+)(?![^\W_])",
     re.IGNORECASE,
 )
-"""A number that is a word of its own, `slurm-101.out`, that of a job, `job.o123`, or that of a node."""
+"""A number that is a word of its own (`slurm-101.out`), a job's number (`job.o123`), or a node's number."""
 _AGAIN = lazy(
     r"[-_.]?(?:resumed?|restart(?:ed)?|continued?|cont|requeued?|retry|again)[-_]?(\d*)(?=[-_.]|$)", re.IGNORECASE
 )
-"""What somebody calls the log of a later launch: `train_resume.log`."""
+"""Words in the name of a later launch's log: `train_resume.log`."""
 _JOB = lazy(r"((?:slurm|job|jobid|pbs|lsf|sge)[-_.]?)?(\d+)", re.IGNORECASE)
-"""A folder that has the number of a job for its name."""
+"""A folder whose name is the number of a job."""
 
 
 class LogBegin(Struct, frozen=True):
     """How a log begins. `first`: its first step. `stride`: steps from row to row. `rows`: the first rows, by step.
-    `resumes`: it says that it goes on from a checkpoint. `time`: when the first row was written, or NaN."""
+    `resumes`: whether it says that it continues from a checkpoint. `time`: when the first row was written, or NaN."""
 
     first: int
     stride: int
@@ -68,19 +68,20 @@ class LogEnd(Struct, frozen=True):
 
 
 class Looks(Struct, frozen=True):
-    """Functions that look into a log: path and format -> how it begins, or ends; None if it states no steps. Ends are
-    asked for only if another log may go on there."""
+    """Functions that look into a log: path and format -> how it begins, or ends; None if it states no steps. `end` is
+    only called if another log may continue there."""
 
     begin: Callable[[str, str], LogBegin | None]
     end: Callable[[str, str], LogEnd | None]
 
 
 NONE = Looks(lambda path, format: None, lambda path, format: None)
-"""Looks into no log, for callers that know names alone."""
+"""Looks into no log, for callers that only know names."""
 
 
 class _Log(Struct, frozen=True):
-    """`numbers`: those of its name, in the order of launches. `of_node`: the last of them numbers a node."""
+    """`numbers`: the numbers in its name, by which launches are ordered. `of_node`: whether the name's last number is
+    that of a node."""
 
     unit: Unit
     numbers: tuple[int, ...]
@@ -93,8 +94,8 @@ class _Log(Struct, frozen=True):
 def together(
     units: Sequence[Unit], looks: Looks, written: Mapping[str, float]
 ) -> tuple[list[Unit], dict[str, list[str]]]:
-    """Joins the logs of one run into one unit. Returns all units, and for the log of a node those of others that say
-    the same, which are left out. `written`: path -> when it was last written."""
+    """Joins the logs of one run into one unit. Returns all units, and for the log of a node the logs of other nodes
+    that hold the same, which are left out. `written`: path -> when it was last written."""
     families: dict[tuple[str, str, str], list[tuple[tuple[int, ...], bool, Unit]]] = defaultdict(list)
     in_home = Counter(unit.home for unit in units)
     for unit in units:
@@ -130,8 +131,8 @@ def together(
 
 
 def _family(path: str) -> tuple[str, tuple[int, ...], bool]:
-    """The name of a log without what tells its launches apart, the numbers that do, and whether the last of these but
-    that of a resume numbers a node."""
+    """The name of a log without what distinguishes its launches; the numbers that distinguish them; and whether the
+    last of these, apart from that of a resume, is a node's number."""
     stem, suffix = os.path.splitext(os.path.basename(path))
     name = stem if suffix in STREAMS else stem + suffix
     again = _AGAIN.search(name)
@@ -143,13 +144,13 @@ def _family(path: str) -> tuple[str, tuple[int, ...], bool]:
 
 
 def is_of_job(folder: str) -> bool:
-    """Whether a folder of this name may be that of a job."""
+    """Whether a folder of this name may belong to a job."""
     return _JOB.fullmatch(folder) is not None
 
 
 def _job_folder(unit: Unit) -> tuple[str, tuple[int, ...]]:
-    """The place of a log that is alone in its home, and the number of the job that the home is named by: homes that
-    differ only in it are one place."""
+    """The place of a log that is alone in its home, and the number of the job after which the home is named. Homes that
+    differ only in this number are one place."""
     above, name = os.path.split(unit.home)
     job = _JOB.fullmatch(name)
     if job is None:
@@ -159,7 +160,7 @@ def _job_folder(unit: Unit) -> tuple[str, tuple[int, ...]]:
 
 
 def _says_the_same(one: _Log, other: _Log) -> bool:
-    """Whether two logs are of nodes of one launch that print the same rows."""
+    """Whether two logs come from nodes of one launch that print the same rows."""
     if one.unit.home != other.unit.home:
         return False
     *job, node, _ = one.numbers if len(one.numbers) > 1 else (0, *one.numbers)
@@ -184,11 +185,11 @@ def _same_names(one: LogBegin, other: LogBegin) -> bool:
 
 
 def _chains(logs: Sequence[_Log], looks: Looks) -> list[list[_Log]]:
-    """The logs by run, each in the order of launches. A log that may go on from several runs is one of its own."""
+    """The logs by run, each in the order of launches. A log that may continue several runs is a run of its own."""
     chains: list[list[_Log]] = []
     for log in logs:
         fits = [chain for chain in chains if _goes_on(chain, log, looks)]
-        if len(fits) > 1:  # the same task of another job
+        if len(fits) > 1:  # keep the run of the same task in another job
             fits = [chain for chain in fits if chain[-1].numbers[1:] == log.numbers[1:] != (0,)]
         if len(fits) == 1:
             fits[0].append(log)
@@ -198,7 +199,7 @@ def _chains(logs: Sequence[_Log], looks: Looks) -> list[list[_Log]]:
 
 
 def _goes_on(chain: Sequence[_Log], log: _Log, looks: Looks) -> bool:
-    """Whether a log is that of the next launch of a run."""
+    """Whether a log belongs to the next launch of a run."""
     before, now = chain[-1], log.begun
     stride = max(1, before.begun.stride, now.stride)
     begun = min(one.begun.first for one in chain)
@@ -211,7 +212,7 @@ def _goes_on(chain: Sequence[_Log], log: _Log, looks: Looks) -> bool:
     if now.time < ends[-1].time if timed else log.written < before.written - APART_S:
         return False  # both ran at the same time
     if now.resumes:
-        # the rows since its last flush are lost with a killed job, but not more than it wrote
+        # a killed job loses the rows since its last flush, but not more than it wrote
         last = max(end.last for end in ends)
         return now.first <= last + stride + (last - begun)
     return ends[-1].last < now.first <= ends[-1].last + stride

@@ -17,10 +17,10 @@ from rltui.readers.base import ContainedRun
 from rltui.readers.formats import CONSOLES, SEVERAL
 
 FORMATS = ("sqlite", "mlflow-files", SEVERAL)
-"""Formats of files that may hold several runs, which must be looked up in them."""
+"""Formats of files that may hold several runs, so that the runs must be looked up in the files."""
 
 RUN_MARK = "#"
-"""Stands between a database and the name of one of its runs, in what the user types and sees."""
+"""Separates a database from the name of one of its runs, in what the user types and sees."""
 
 
 class TrackedRun(Struct, frozen=True):
@@ -34,7 +34,7 @@ class TrackedRun(Struct, frozen=True):
 
 
 def no_runs(path: str, format: str) -> list[ContainedRun]:
-    """Finds no runs, for callers that do not look into databases."""
+    """Returns no runs, for callers that do not look into databases."""
     return []
 
 
@@ -53,12 +53,12 @@ def tracked(root: str, found: list[tuple[str, list[ContainedRun]]]) -> list[Trac
 
 
 def argument(path: str, name: str) -> str:
-    """What the user types for one of several runs: `DATABASE#NAME`, or the run's folder in a file store."""
+    """What the user types to name one of several runs: `DATABASE#NAME`, or the run's folder in a file store."""
     return os.path.dirname(path) if os.path.basename(path) == MLFLOW_RUN else f"{path}{RUN_MARK}{name}"
 
 
 def _above_store(meta: str, root: str) -> str:
-    """The folder that holds the store of a run (`mlruns/<experiment>/<run>/meta.yaml`), at most the root."""
+    """The folder that holds the store of a run (`mlruns/<experiment>/<run>/meta.yaml`), never above the root."""
     folder = os.path.dirname(meta)
     for _ in range(3):
         if folder == root:
@@ -69,25 +69,25 @@ def _above_store(meta: str, root: str) -> str:
 
 NOTEBOOK = "notebook"
 STREAMS = (".out", ".err")
-_KEPT_TRAINER_STATES = 2  # each holds the whole history so far; two, in case the last one is broken
+_KEPT_TRAINER_STATES = 2  # each holds the whole history so far; two in case the last one is broken
 
 
 class Unit(Struct, frozen=True):
     """Files that certainly belong together: one log, one event folder, one W&B directory, the states of one trainer.
-    `attempts`: the logs of each launch, if they are known to be those of one run."""
+    `attempts`: the logs of each launch, if they are known to belong to one run."""
 
     home: str
     kind: str  # "text" | "table" | "trainer-state" | the name of a container's format
     files: tuple[tuple[str, str], ...]
     label: str = ""
     launch: str = ""
-    is_known: bool = True  # from a known trainer or a metric container, not just any text
+    is_known: bool = True  # written by a known trainer, or a metric container; False for any other text
     inside: tuple[tuple[str, str], ...] = ()
     attempts: tuple[tuple[str, ...], ...] = ()
 
 
 def units_of(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[Unit]:
-    """The units of metric files. `formats`: path -> format. `checkpoints`: the folders of weights."""
+    """Groups metric files into units. `formats`: path -> format. `checkpoints`: the folders of weights."""
     units: list[Unit] = []
     launches: dict[str, list[tuple[str, str]]] = defaultdict(list)
     states: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -118,7 +118,7 @@ def units_of(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[
     for folder, files in states.items():
         units.append(Unit(climb(folder, root), "trainer-state", _newest_states(files)))
     if any(unit.kind != NOTEBOOK for unit in units) or states or events:
-        units = [unit for unit in units if unit.kind != NOTEBOOK]  # somebody's analysis beside the run
+        units = [unit for unit in units if unit.kind != NOTEBOOK]  # a notebook beside a run is somebody's analysis
     units = _by_their_neighbours(_shards_together(_streams_together(_one_unit_for_each_id(units))))
     return units + _event_units(root, events, {unit.home for unit in units})
 
@@ -135,8 +135,8 @@ def tracked_units(root: str, found: list[tuple[str, list[ContainedRun]]]) -> lis
 
 
 def table_units(root: str, found: list[tuple[str, list[ContainedRun]]]) -> list[Unit]:
-    """The units of tables that may hold several runs. Tables of one metric each complete each other if they name the
-    same run, as charts are downloaded one by one. Two tables of the same metric belong to two runs."""
+    """The units of tables that may hold several runs. Tables of one metric each form one unit if they name the same
+    run, because charts are downloaded one by one. Two tables of the same metric belong to two runs."""
     units: list[Unit] = []
     joined: dict[tuple[str, str], list[tuple[str, ContainedRun]]] = defaultdict(list)
     for path, runs in found:
@@ -167,7 +167,7 @@ def _table_unit(root: str, path: str, run: ContainedRun, label: str) -> Unit:
 
 
 def step_files_of(paths: list[str]) -> dict[str, list[str]]:
-    """First -> others, of many files whose paths differ only by the number of the step."""
+    """First file -> the others, for files whose paths differ only by the number of the step."""
     numbered: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for path in paths:
         if (named := step_files.family(path)) is not None:
@@ -183,7 +183,7 @@ def step_files_of(paths: list[str]) -> dict[str, list[str]]:
 def nearest(path: str, homes: Container[str | None]) -> str | None:
     """The deepest home at or above a path; None if there is none."""
     while path not in homes:
-        parent, slash, _ = path.rpartition("/")  # for thousands of runs a third of the time of `dirname`
+        parent, slash, _ = path.rpartition("/")  # takes a third of the time of `dirname`, for thousands of runs
         parent = parent or slash
         if parent == path:
             return None
@@ -192,13 +192,13 @@ def nearest(path: str, homes: Container[str | None]) -> str | None:
 
 
 def relative(root: str, path: str) -> str:
-    """The path from the root down. For what lies there it takes a tenth of the time of `os.path.relpath`."""
+    """The path relative to the root. For paths below the root it takes a tenth of the time of `os.path.relpath`."""
     inside = path.removeprefix(root.rstrip("/") + "/")
     return inside if len(inside) < len(path) else os.path.relpath(path, root)
 
 
 def climb(folder: str, root: str) -> str:
-    """The nearest folder, up to the root, that does more than sort files."""
+    """The nearest folder at or above this one, up to the root, that does more than sort files."""
     while folder != root and file_roles.only_sorts(os.path.basename(folder)):
         folder = os.path.dirname(folder)
     return folder
@@ -215,8 +215,8 @@ def _newest_states(files: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def _one_unit_for_each_id(units: list[Unit]) -> list[Unit]:
-    """Joins launches of W&B or SwanLab with the same id into one unit, at the time of the newest: a resumed run has a
-    folder for each launch."""
+    """Joins launches of W&B or SwanLab with the same id into one unit, because a resumed run has a folder for each
+    launch. The unit has the time of the newest."""
     kept: dict[tuple[str, str, str], Unit] = {}
     for number, unit in enumerate(sorted(units, key=lambda unit: unit.launch)):
         has_id = unit.kind in ("wandb", "swanlab") and "-" in unit.launch  # a copied file has no folder of its own
@@ -226,9 +226,9 @@ def _one_unit_for_each_id(units: list[Unit]) -> list[Unit]:
 
 
 def _by_their_neighbours(units: list[Unit]) -> list[Unit]:
-    """Corrects labels by the tables in the same folder. A table named only by what it measures (`kl_stats.jsonl`)
-    belongs to the run of a table beside it without a label. A part that several names begin with (`policy.jsonl` beside
-    `policy_b.jsonl`) is the label of an experiment."""
+    """Corrects labels by the other tables in the same folder. A table named only by what it measures
+    (`kl_stats.jsonl`) belongs to the run of an unlabelled table beside it. A part that several names begin with
+    (`policy.jsonl` beside `policy_b.jsonl`) is the label of an experiment."""
     tables: dict[str, list[Unit]] = defaultdict(list)
     for unit in units:
         if unit.kind == "table" and not unit.launch:
@@ -266,8 +266,8 @@ def _streams_together(units: list[Unit]) -> list[Unit]:
 
 
 def _shards_together(units: list[Unit]) -> list[Unit]:
-    """Joins the shards of one log: `metrics-00000.jsonl` and `metrics-00001.jsonl`. Their numbers count up from 0 or 1,
-    and none is left out: else they number experiments."""
+    """Joins the shards of one log: `metrics-00000.jsonl` and `metrics-00001.jsonl`. Their numbers count up from 0 or 1
+    without a gap; otherwise they number experiments."""
     found: dict[tuple[str, str, str], dict[int, Unit]] = defaultdict(dict)
     for unit in units:
         named = file_roles.shard(os.path.basename(unit.files[0][0])) if len(unit.files) == 1 else None
@@ -318,8 +318,8 @@ def _event_home(root: str, folder: str, homes: set[str]) -> tuple[str, str]:
 
 
 def beside_their_events(units: list[Unit]) -> list[Unit]:
-    """Gives such units one home: verl writes `<project>/<experiment>.jsonl` beside
-    `tensorboard_log/<project>/<experiment>/`."""
+    """Gives a table the home of its TensorBoard events, if that is the folder above: verl writes
+    `<project>/<experiment>.jsonl` beside `tensorboard_log/<project>/<experiment>/`."""
     events = {(unit.home, unit.label) for unit in units if unit.kind == "tensorboard" and unit.label}
 
     def home(unit: Unit) -> str:

@@ -1,4 +1,4 @@
-"""Which framework wrote a set of keys, by the signs in the frameworks' files."""
+"""Finds the framework that wrote a set of keys, by the signs in the frameworks' files."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rltui.frameworks.resolve import SCORES, bare_key, resolve
 
 _KEY_WEIGHT, _CONFIG_WEIGHT, _TEXT_WEIGHT = 2, 3, 3
 _MODULE_WEIGHT = 12
-"""A framework's module that writes to the log counts more than names of metrics, which other loops may use too."""
+"""If a framework's module writes to the log, this counts more than names of metrics, which other loops may use too."""
 MODULE = "logger "
-"""A hint that begins so is the name of the module that wrote a line."""
+"""A hint that begins with this is the name of the module that wrote a line."""
 
 
 class Detected(Struct, frozen=True):
@@ -31,7 +31,7 @@ def detect_dialect(
 ) -> Detected | None:
     """The dialect whose signs fit best; None if there is no sign of any framework.
 
-    A dialect that extends another one counts the other's signs too, but only when it shows a sign of its own.
+    For a dialect that extends another one, the other's signs count too, but only if it shows a sign of its own.
     """
     hints = tuple(text_hints)
     modules = [hint.removeprefix(MODULE) for hint in hints if hint.startswith(MODULE)]
@@ -45,7 +45,7 @@ def detect_dialect(
 
 @lru_cache(maxsize=64)
 def _detected(keys: tuple[str, ...], config: tuple[str, ...], named: frozenset[tuple[str, int]]) -> Detected | None:
-    """`named`: (dialect that the text names, weight of that). Cached, as the runs of a sweep log the same keys."""
+    """`named`: (dialect that the text names, weight of this). Cached because the runs of a sweep log the same keys."""
     weight = dict(named)
     own = {name: _own_score(dialect(name), keys, config, weight.get(name, 0)) for name in dialect_names()}
     best, best_score = None, 0
@@ -67,8 +67,8 @@ def _any(patterns: Sequence[str], keys: Sequence[str]) -> bool:
 
 @cache
 def _beginning(pattern: str) -> str:
-    """The plain text with which each match begins, if there is any: most signs of the other frameworks are ruled out by
-    it, and a regex that is not needed is not compiled."""
+    """The plain text with which each match begins; empty if there is none. It rules out most signs of the other
+    frameworks, so that their regexes need not be compiled."""
     plain = _PLAIN.match(pattern)
     return plain[1].replace("\\", "") if plain is not None and "|" not in _GROUPS.sub("", pattern) else ""
 
@@ -78,7 +78,8 @@ _GROUPS = re.compile(r"\([^()]*\)")
 
 
 def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], named: int) -> int:
-    """Total weight of a dialect's own signs; `named` is that of the text. Negative if one of them excludes it."""
+    """Total weight of a dialect's own signs; `named`: the weight of the text. Negative if a sign excludes the
+    dialect."""
     signs = candidate.signs
     if _any(signs.not_keys, keys) or (signs.need_keys and not _any(signs.need_keys, keys)):
         return -1
@@ -86,7 +87,7 @@ def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], n
     of_config = sum(1 for p in signs.config if _any((p,), config))
     score = _KEY_WEIGHT * of_keys + _CONFIG_WEIGHT * of_config
     if signs.all_keys and all(_any((p,), keys) for p in signs.all_keys):
-        of_keys += SURE  # they come together
+        of_keys += SURE  # all these keys together are a sure sign
         score += _KEY_WEIGHT * len(signs.all_keys)
     weak = sum(1 for p in signs.weak if _any((p,), (*keys, *config)))
     if not score and not named:
@@ -98,20 +99,20 @@ def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], n
 
 
 SURE = 3
-"""Signs that no home-made loop has by accident."""
+"""No home-made loop has this many signs by accident."""
 BORROWED, MOSTLY = 0.3, 0.5
-"""Share of the keys that the framework names if one or two signs are to count, and if there are only weak ones."""
+"""The smallest share of keys that the framework must know: if it shows one or two signs, and if all signs are weak."""
 
 
 def _rewarded_otherwise(candidate: Dialect, keys: Sequence[str]) -> bool:
-    """Whether the keys hold a reward by a name that home-made loops give it, and none by one of the framework's."""
+    """Whether the keys name a reward as home-made loops do, and none as the framework does."""
     own = {key: resolve(key, candidate.name).canonical for key in keys}
     others = (key for key, canonical in own.items() if canonical is None)
     return not any(c in SCORES for c in own.values()) and any(resolve(k, None).canonical in SCORES for k in others)
 
 
 def _of_it(candidate: Dialect, keys: Sequence[str]) -> float:
-    """The share of the keys that the dialect knows, 1 if there are none yet: a home-made loop borrows some."""
+    """The share of the keys that the dialect knows; 1 if there are no keys yet. A home-made loop borrows only some."""
     signs, timers = candidate.signs, candidate.phase_patterns
     patterns = [*(p for _, p in (*candidate.patterns, *timers)), *map(compiled, (*signs.keys, *signs.all_keys))]
     bare = {key: bare_key(key, candidate.name) for key in keys}

@@ -1,4 +1,4 @@
-"""One framework with all that it inherits from the ones that it extends. Each field is worked out on first use."""
+"""One framework with all that it inherits from those that it extends. Each field is computed on first use."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Dialect:
 
     @cached
     def versions(self) -> tuple[Version, ...]:
-        """Versions, own ones first. Those of another framework that this one extends have its title before them."""
+        """The versions, own ones first. Versions of another framework that this one extends get its title as prefix."""
         if self._base is None:
             return self._said.versions
         of = "" if self._base.framework == self.framework else f"{self._base.title} "
@@ -136,13 +136,13 @@ class Dialect:
 
     @cached
     def keep_samples(self) -> str:
-        """How to have prompts and completions written; empty if unknown."""
+        """How to make the framework write prompts and completions; empty if unknown."""
         own = self._said.keep_samples
         return own if own is not None else self._base.keep_samples if self._base else ""
 
     @cached
     def _kin(self) -> Dialect | None:
-        """The dialect that it extends, if that is of its family."""
+        """The dialect that it extends, if both are of one family."""
         return self._base if self._base is not None and self._base.family == self.family else None
 
     @cached
@@ -151,12 +151,12 @@ class Dialect:
 
     @cached
     def levers(self) -> dict[str, str]:
-        """What a remedy turns -> the settings that turn it."""
+        """What a remedy changes -> the settings that change it."""
         return {**(self._kin.levers if self._kin else {}), **self._said.levers}
 
     def settings_of(self, lever: str, setting: str = "") -> str | None:
-        """The settings of a lever, else the key of the one `setting` (canonical) behind it. None if neither is known: a
-        home-made loop may call it anything."""
+        """The settings of a lever, else the key of its canonical `setting`. None if neither is known: a home-made loop
+        may give it any name."""
         if lever in self.levers:
             return self.levers[lever]
         known = () if self.name == GENERIC else self.config.get(setting, ())
@@ -200,7 +200,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _exact(aliases: Names) -> dict[str, str]:
-    """Key -> name. A key that several names list belongs to the name that lists it nearest to the front."""
+    """Key -> name. If several names list a key, it belongs to the name that lists it nearest to the front."""
     rank: dict[str, int] = {}
     exact: dict[str, str] = {}
     for name, keys in aliases.items():
@@ -216,8 +216,8 @@ def _patterns(aliases: Names) -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def _merge(own: Names, base: Names) -> Names:
-    """Own aliases before inherited ones. A key that the dialect lists itself is dropped from the names under which the
-    base lists it."""
+    """Merges aliases, own ones before inherited ones. A key that the dialect lists itself is dropped from the names
+    under which the base lists it."""
     taken = {key for keys in own.values() for key in keys}
     out = {}
     for name in [*own, *(n for n in base if n not in own)]:

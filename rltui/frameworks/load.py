@@ -20,14 +20,14 @@ from rltui.frameworks.schema import GENERIC, PHASE, REGEX, Algorithms, Framework
 from rltui.frameworks.spelling import spellings
 
 Wrong = tuple[list[Key], str]
-"""The place in the file (keys and indices from the top), and what is wrong there."""
+"""A place in a file (keys and indices from the top), and what is wrong there."""
 
 
 Kind = Literal["metric", "phase", "setting", "lever", "framework"]
 
 
 def misnamed(said: Framework, known: Mapping[Kind, Collection[str]]) -> Iterator[Wrong]:
-    """Errors for names that the other data files do not hold. `known`: the names that they hold."""
+    """Yields errors for names that the other data files do not hold. `known`: the names that they hold."""
     for kind, name, place in _names(said):
         if name not in known[kind]:
             yield list(place), f"no {kind} is called {name!r}"
@@ -62,7 +62,7 @@ def _names(said: Framework) -> Iterator[tuple[Kind, str, tuple[Key, ...]]]:
 
 
 def no_regexes(said: Framework) -> Iterator[Wrong]:
-    """Errors for texts that are not valid regexes."""
+    """Yields errors for texts that are not valid regexes."""
     for place, pattern in _regexes(said):
         try:
             re.compile(pattern)
@@ -102,7 +102,7 @@ def metrics() -> dict[str, Metric]:
 
 @cache
 def phases() -> dict[str, Phase]:
-    """Name -> part of a training step, in the order in which a step runs them."""
+    """Name -> part of a training step, in the order in which a step runs the parts."""
     found = read(_DATA / "phases.json", dict[str, Phase])
     return {name: replace(phase, name=name) for name, phase in found.items()}
 
@@ -115,24 +115,24 @@ def config_meanings() -> dict[str, str]:
 
 @cache
 def levers() -> dict[str, str]:
-    """What a remedy may turn, by name -> meaning. Each framework has its own settings for it (`Framework.levers`)."""
+    """Name -> meaning of what a remedy may change. Each framework has its own settings for it (`Framework.levers`)."""
     return read(_DATA / "levers.json", dict[str, str])
 
 
 def first_key(settings: str | None) -> str:
-    """The first key of the settings that turn a lever: `a.b` of `a.b, a.c=False`; empty if there are none."""
+    """The first key of the settings of a lever: `a.b` for `a.b, a.c=False`; empty if there are none."""
     return re.split(r",? |=", settings or "", maxsplit=1)[0]
 
 
 def lever(name: str) -> str:
-    """The name of a lever, as it is. Raises ValueError if there is none of this name."""
+    """Returns the name of a lever unchanged. Raises ValueError if no lever has this name."""
     if name and name not in levers():
         raise ValueError(f"no lever is called {name!r}")
     return name
 
 
 def settings_by_framework(name: str) -> dict[str, str]:
-    """Framework -> its settings for a lever, of those that state it themselves."""
+    """Framework -> its settings for a lever, for frameworks whose own file states them."""
     said = {framework: _framework(framework).levers.get(name) for framework in dialect_names()}
     return {framework: settings for framework, settings in said.items() if settings}
 
@@ -167,7 +167,7 @@ def dialect(name: str | None) -> Dialect:
 
 
 def check() -> int:
-    """Reads and checks every data file. Returns how many there are. Raises DataError."""
+    """Reads and checks every data file. Returns the number of files. Raises DataError."""
     whole = (metrics, phases, config_meanings, levers, algorithms, prefix_groups, spellings)
     for read_it in whole:
         read_it()
@@ -207,12 +207,12 @@ def _no_circle(name: str) -> None:
 
 
 def enable(metric: str, name: str | None) -> str:
-    """How to have a metric logged, in words or config keys. `name`: the dialect."""
+    """How to make the framework log a metric, in words or config keys. `name`: the dialect."""
     return dialect(name).enable.get(metric) or dialect(GENERIC).enable.get(
         metric, f"log {metric} from the training loop"
     )
 
 
 def keep_samples(name: str | None) -> str:
-    """How to have prompts and completions written."""
+    """How to make the framework write prompts and completions."""
     return dialect(name).keep_samples or dialect(GENERIC).keep_samples

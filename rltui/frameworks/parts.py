@@ -1,4 +1,4 @@
-"""Parts of a reward: which of them measure the task itself, and which number of an evaluation with parts counts."""
+"""Parts of a reward: which of them measure the task itself, and which number counts if an evaluation logs parts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rltui.lazy_regex import lazy
 
 SCORE = "val_score"
 _PART = lazy(r"(?:^|/)rewards?(?:_[a-z]+)?/(?P<name>(?!(?:.*[/_])?(?:std|min|max|median)$).+?)(?:/mean)?$")
-"""A part of the reward in what an evaluation logs; not its spread, minimum or maximum."""
+"""A part of the reward in the keys that an evaluation logs; not its spread, minimum or maximum."""
 _SUM = lazy(r"(?:^|[/_])(?:mean_)?rewards?(?:[/_]mean)?$")
 
 
 class TrueComponents(Record):
-    """Words in names of reward parts that measure the task. `words`: anywhere in a name. `whole`: only between
-    separators. `effort`: between separators in names of parts that charge for length or distance, which a policy that
+    """Words in names of reward parts that measure the task. `words`: found anywhere in a name. `whole`: only between
+    separators. `effort`: between separators, in names of parts that charge for length or distance, which a policy that
     does well may pay. `why`: the reason for this choice."""
 
     why: str
@@ -45,7 +45,7 @@ def _true_names() -> re.Pattern[str]:
 
 
 def is_task(member: str) -> bool:
-    """Whether a reward part is named as the task itself (accuracy, correctness), not as format or shaping."""
+    """Whether the name of a reward part means the task itself (accuracy, correctness), not format or shaping."""
     return _true_names().search(member.lower()) is not None
 
 
@@ -56,13 +56,13 @@ def _effort_names() -> re.Pattern[str]:
 
 
 def is_effort(member: str) -> bool:
-    """Whether a reward part is named as a price of effort: of length, of tokens, of the distance from the reference."""
+    """Whether the name of a reward part means a charge for effort: length, tokens or distance from the reference."""
     return _effort_names().search(member.lower()) is not None
 
 
 def task_first(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
-    """If an evaluation logs the parts of its reward and some of them measure the task, these are the validation scores.
-    The whole reward is then only a detail."""
+    """The meanings, changed if an evaluation logs the parts of its reward and some of them measure the task: these
+    parts then are the validation scores, and the whole reward is only a detail."""
     parts = {
         key: match["name"]
         for key, meaning in meanings.items()

@@ -16,7 +16,7 @@ from rltui.lazy_regex import lazy
 
 VALIDATION = "validation"
 DETAIL = "val_aux"
-"""A number from validation data that is not a score to judge by."""
+"""The canonical name of a number from validation data that is not a score to judge by."""
 _PART = "reward_component_mean"
 STEP_TIME = "time_per_step_s"
 PERCENT = 0.01
@@ -34,15 +34,15 @@ _DEAD = frozenset(
         *("dead_groups", "degenerate", "degenerate_groups", "no_signal_groups", "all_same", "uniform_groups"),
     )
 )
-"""Names of groups whose answers all got one reward: a share or a count, as the values tell."""
+"""Names for groups whose responses all got the same reward. Only the values show whether it is a share or a count."""
 Number = tuple[int, ...]
 
 
 class Meaning(Struct, frozen=True):
     """What a raw key stands for. `canonical` is None for a key that no dialect knows: it keeps its own name.
 
-    `member` tells several keys of one canonical metric apart (a reward function, a data set). `unit` is the canonical
-    one: the canonical value is `scale * value + shift`. `told`: what its values showed that its name does not.
+    `member` distinguishes several keys of one canonical metric (a reward function, a data set). `unit` is the canonical
+    unit: the canonical value is `scale * value + shift`. `told`: what the values showed that the name does not.
     """
 
     key: str
@@ -102,36 +102,36 @@ def resolve(raw: str, framework: str | None) -> Meaning:
 
 
 def is_of_dead_groups(key: str) -> bool:
-    """Whether a key counts groups without signal, whatever groups a home-made loop puts before its name."""
+    """Whether a key counts groups without signal, whatever prefixes a home-made loop puts before its name."""
     return _last_part(key).replace("-", "_") in _DEAD
 
 
 def is_bare_clip(key: str) -> bool:
-    """Whether a key says no more than `clip`: the share of tokens that were clipped, or the range that clips them, and
-    then it is the same in every row."""
+    """Whether a key says no more than `clip`. It may be the share of tokens that were clipped, or the range that clips
+    them, which is the same in every row."""
     return _last_part(key) == "clip"
 
 
 def _last_part(key: str) -> str:
-    """What a home-made loop calls it, without the groups that it puts before."""
+    """The name that a home-made loop uses, without the prefixes that it puts before."""
     return key.rpartition("/")[2].lower()
 
 
 def is_fraction(meaning: Meaning) -> bool:
-    """Whether a key stands for a metric that is between 0 and 1 by what it is."""
+    """Whether a key stands for a metric that is between 0 and 1 by definition."""
     metric = None if meaning.canonical is None or meaning.scale != 1 else metrics().get(meaning.canonical)
     return metric is not None and metric.unit == "fraction" and metric.range.startswith("0..1")
 
 
 def meant_as(canonical: str, key: Meaning) -> Meaning:
-    """The meaning of a key, if it stands for this metric."""
+    """The meaning that a key has if it stands for this metric."""
     m = metrics()[canonical]
     return Meaning(key.key, canonical, m.label, m.unit, m.group, "", m.meaning, m.direction, key.scale, key.shift)
 
 
 def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
-    """Canonical name, and what the regex captured. A mean means what the name without that word means, if it has no
-    meaning of its own: `staleness/mean`."""
+    """The canonical name, and what the regex captured. A mean without a meaning of its own (`staleness/mean`) means the
+    same as the name without that word."""
     found = _as_named(key, names)
     if found[0] is None and (stem := _MEAN.sub("", key)) != key:
         of_stem = _as_named(stem, names)
@@ -141,7 +141,8 @@ def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _as_named(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
-    """The framework's own names come first, then those of home-made loops, as people add their own numbers."""
+    """The canonical name and the captures of a key with its name unchanged. The framework's own names come first, then
+    those of home-made loops, because people add their own numbers."""
     found = _known(key, names)
     if found[0] == DETAIL and names.name == GENERIC and _is_score(key):
         return VAL_SCORE, ()
@@ -163,15 +164,16 @@ def _is_score(key: str) -> bool:
 
 
 def _timed(key: str, names: Dialect) -> str | None:
-    """The time that a key stands for if only its prefix or unit says that it is one: `time/Schrittdauer`, `gen_ms`."""
+    """The time that a key stands for, if only its prefix or unit shows that it is a time: `time/Schrittdauer`,
+    `gen_ms`."""
     name = _MILLI.sub(r"\1s", key.removeprefix(TIME))
     told = None if name == key else _lookup(name, names)[0]
     return told if told is not None and (told == STEP_TIME or told.startswith(PHASE)) else None
 
 
 def _with_blanks(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
-    """What a name of several words means with underscores between them: `accuracy reward` is a part of the reward,
-    `Train success rate` a score. Not for `Reward accuracy`: that is the accuracy on preference pairs."""
+    """What a name of several words means if they are joined by underscores: `accuracy reward` is a part of the reward,
+    `Train success rate` is a score. Not for `Reward accuracy`, which is the accuracy on preference pairs."""
     joined = "_".join(key.lower().split())
     if joined == key or len(key) == 1 or joined.startswith("reward"):
         return None, ()
@@ -181,9 +183,9 @@ def _with_blanks(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]
 
 
 def _beside(key: str) -> tuple[str | None, tuple[str, ...]]:
-    """What a key means in any loop, if its framework does not know it. Frameworks spell keys in one way, so words in
-    other spellings can only be times. A validation number must be known word for word, as `val/` does not mean
-    validation everywhere. After a first part that only sorts, a name means what it means alone."""
+    """What a key means in any loop, if its framework does not know it. A framework spells its keys in one way, so words
+    in other spellings can only be times. A validation number must be known word for word, because `val/` does not mean
+    validation everywhere. After a first part that only sorts, a name means the same as alone."""
     names = dialect(GENERIC)
     found = _known(key, names)
     if found[0] is None and (known := _below_a_group(key, names)) is not None:
@@ -195,7 +197,7 @@ def _beside(key: str) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _below_a_group(key: str, names: Dialect) -> str | None:
-    """The metric whose canonical or generic name stands after a first part that only sorts."""
+    """The metric whose canonical or generic name follows a first part that only sorts."""
     group, _, rest = key.partition("/")
     canonical = names.exact.get(rest) or (rest if rest in metrics() else None)
     known = canonical is not None and group.lower() in spellings().groups
@@ -203,7 +205,7 @@ def _below_a_group(key: str, names: Dialect) -> str | None:
 
 
 def _known(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
-    """What a dialect says about a key: exact names first, then patterns of metrics, then those of phases."""
+    """What a dialect knows about a key: exact names first, then patterns of metrics, then patterns of phases."""
     if key in names.exact:
         return names.exact[key], ()
     if key in names.phase_exact:
@@ -228,8 +230,8 @@ def _groups(match: re.Match[str]) -> tuple[str, ...]:
 
 
 def _held_out(key: str, found: str) -> tuple[str, tuple[str, ...]] | None:
-    """The validation score that a key is in any loop: word for word, or by its pattern if the framework knows it only
-    as a detail. Otherwise a framework's pattern for everything that it evaluates would make `eval_accuracy` a
+    """The validation score that a key means in any loop: word for word, or by a pattern if the framework knows the key
+    only as a detail. Otherwise a framework's pattern for everything that it evaluates would make `eval_accuracy` a
     detail."""
     names = dialect(GENERIC)
     canonical = names.exact.get(key)
@@ -244,8 +246,8 @@ def _held_out(key: str, found: str) -> tuple[str, tuple[str, ...]] | None:
 
 @lru_cache(maxsize=1)
 def _everybodys() -> dict[str, str]:
-    """The exact aliases of all frameworks. A key about which they disagree is left out. So is a validation key whose
-    name does not say validation: it may be a training metric elsewhere."""
+    """The exact aliases of all frameworks, without keys about which they disagree, and without validation keys whose
+    names do not show validation: such a key may be a training metric elsewhere."""
     out: dict[str, str] = {}
     disputed = set()
     for name in dialect_names():
@@ -260,17 +262,17 @@ def _everybodys() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _by_words() -> tuple[Mapping[tuple[str, ...], str], ...]:
-    """Words -> what they stand for: by the names of home-made loops, then by those of all frameworks."""
+    """Words -> what they stand for: first by the names of home-made loops, then by those of all frameworks."""
     return _averaged(by_words(dialect(GENERIC).exact.items())), _averaged(by_words(_everybodys().items()))
 
 
 _PER_BATCH = frozenset(("fraction", "nats", "nats/sequence", "loss", "norm", "ratio", "correlation"))
-"""Units of metrics that are the average of a batch, whether their name says so or not."""
+"""Units of metrics that are averages over a batch, whether or not their names say so."""
 _STATISTICS = frozenset(("mean", "max", "min", "std", "median", "sum", "total", "last", "best"))
 
 
 def _averaged(known: Mapping[tuple[str, ...], str]) -> Mapping[tuple[str, ...], str]:
-    """The same with `mean` among the words, too: `avg_clip_frac` is `clip_frac`."""
+    """The mapping, extended by entries with `mean` among the words: `avg_clip_frac` is `clip_frac`."""
     of_batch = {
         tuple(sorted((*words, "mean"))): canonical
         for words, canonical in known.items()
@@ -291,7 +293,7 @@ def _as_people_write(key: str, words_of: Iterable[Mapping[tuple[str, ...], str]]
 
 
 def _scale(key: str, canonical: str) -> float:
-    """The factor from the unit that a key names in its own words to the unit of the metric."""
+    """The factor that converts the unit named in a key to the unit of the metric."""
     unit = metrics()[canonical].unit if canonical in metrics() else ""
     return next((scale for _, scale in readings(key) if scale_fits(scale, unit)), 1.0)
 
@@ -319,8 +321,8 @@ def _group_of(key: str, names: Dialect) -> str:
 
 
 def keys_for(canonical: str, framework: str | None, keys: Iterable[str]) -> list[str]:
-    """Those of `keys` that may stand for a canonical name, the preferred one first. A key may stand for two names (the
-    only loss of a trainer is its policy loss too), so this finds more than `resolve` says."""
+    """The keys among `keys` that may stand for a canonical name, the preferred one first. A key may stand for two names
+    (the only loss of a trainer is also its policy loss), so this finds more than `resolve`."""
     names = dialect(framework)
     if canonical.startswith(PHASE):
         wanted = names.phases.keys.get(canonical[len(PHASE) :], ())
@@ -341,7 +343,8 @@ def keys_for(canonical: str, framework: str | None, keys: Iterable[str]) -> list
 
 
 def _owns(bare: str, names: Dialect, canonical: str) -> bool:
-    """Whether a regex may take a key: not if another name lists the key word for word or an earlier regex takes it."""
+    """Whether a regex may take a key. It may not if another name lists the key word for word, or if an earlier regex
+    takes it."""
     return _lookup(bare, names)[0] == canonical
 
 
@@ -353,7 +356,7 @@ def version_number(version: str | None) -> Number:
 
 
 def may_be_in(version: str | None, since: str | None, before: str | None) -> bool:
-    """Whether this version may be in the range from `since` on and before `before`. True if it is not known."""
+    """Whether this version may be in the range from `since` on and before `before`. True if the version is unknown."""
     have = version_number(version)
     if not have:
         return True

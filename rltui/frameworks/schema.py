@@ -1,7 +1,7 @@
-"""The types of the data files of this package, field by field. A file that does not fit is an error.  `Framework` is
+"""The types of the data files of this package, field by field. A file that does not fit is an error. `Framework` is
 the type of `data/frameworks/NAME.json`. A file that `extends` another one inherits what it does not state itself:
 tables (metrics, config, ...) entry by entry, everything else as a whole. So an empty list or text means "none here",
-even if the other file has some.
+even if the other file has entries.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Meta, field
 from rltui.data_files import Record
 
 GENERIC = "generic"
-"""The dialect of home-made training loops; its exact aliases are the last resort of every other dialect."""
+"""The dialect of home-made training loops. Every other dialect falls back on its exact aliases."""
 PHASE = "phase:"
 """Prefix of the canonical names of phase times (`phase:rollout`)."""
 REGEX = "re:"
@@ -27,7 +27,7 @@ Topic = Literal["reward", "kl", "advantages", "loss", "generation", "validation"
 """Topics for which a finding may name places in the framework's code."""
 _KEY = r"(?:--|\+)?[A-Za-z_][\w.\-]*(?:\{[\w,]+\}[\w.\-]*)?"
 Settings = Annotated[str, Meta(pattern=rf"^{_KEY}(?:=[^\s,]+|=\[[\w,]+\])?(?:, {_KEY}(?:=[^\s,]+)?)*$")]
-"""Keys of a config, as the framework spells them, some with the value to set: `a.b, c.{d,e}, f=True`. No words."""
+"""Keys of a config as the framework spells them, some with the value to set: `a.b, c.{d,e}, f=True`. No prose."""
 Names = dict[str, tuple[str, ...]]
 """Canonical name -> the framework's own keys, the preferred one first; one that starts with "re:" is a regex."""
 
@@ -36,7 +36,7 @@ class Metric(Record):
     """A canonical metric. `direction`: which way is good. `healthy`: its usual shape. `trap`: how it is easily misread.
 
     `many`: it has one key for each of several members (reward functions, data sets). `member_label`: the label of a
-    member; "{}" stands for its name.
+    member, with "{}" in place of its name.
     """
 
     label: str
@@ -65,11 +65,11 @@ class Phase(Record):
 
 
 class Algorithms(Record):
-    """How an algorithm is recognised. `by_value`: the advantage estimator. `by_text`: a name in the log. `by_key`:
-    metrics that only it logs. `config_keys`: last parts of settings that may name it in a home-made loop. `of_groups`:
-    parts of the names of algorithms that compare responses to one prompt; `of_samples`: of all others. `preference`:
-    those that learn from pairs. `of_likelihood`: those of them whose rewards are the policy's own log-probabilities,
-    without a reference model; the first is the name if it is not known which."""
+    """How an algorithm is recognised. `by_value`: by the advantage estimator. `by_text`: by a name in the log.
+    `by_key`: by metrics that only it logs. `config_keys`: last parts of settings that may name it in a home-made loop.
+    `of_groups`: parts of the names of algorithms that compare responses to one prompt; `of_samples`: of all others.
+    `preference`: algorithms that learn from pairs. `of_likelihood`: preference algorithms whose rewards are the
+    policy's own log-probabilities, without a reference model; the first is used if it is not known which one it is."""
 
     by_value: dict[str, str]
     config_keys: tuple[str, ...]
@@ -83,8 +83,8 @@ class Algorithms(Record):
 
 class Signs(Record):
     """The signs of a framework. Those for keys and config are regexes, those for text plain strings. `not_keys`: any of
-    them excludes it. `need_keys`: one of them is required. `all_keys` count only together. `weak`: keys or settings
-    that other loops may have too; two of them count, or one beside another sign."""
+    them excludes the framework. `need_keys`: one of them is required. `all_keys` count only together. `weak`: keys or
+    settings that other loops may have too; two of them count, or one together with another sign."""
 
     keys: tuple[str, ...] = ()
     not_keys: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class Outside(Record):
 
 class Timers(Record):
     """The keys of each phase's seconds. `nested`: phase -> the phase that contains it. `sum`: the framework logs no
-    time of the whole step, so it is the sum of its phases."""
+    time for the whole step, so the step's time is the sum of its phases."""
 
     keys: Names = field(default_factory=dict)
     outside: tuple[Outside, ...] | None = None
@@ -121,7 +121,7 @@ class Timers(Record):
 
 
 class Trap(Record, rename={"since": "from"}):
-    """How a metric is easily misread in this framework. `since`, `before`: the versions for which that holds (None:
+    """How a metric is easily misread in this framework. `since`, `before`: the versions for which this holds (None:
     no bound)."""
 
     metric: str
@@ -145,8 +145,8 @@ class Inactive(Record, rename={"holds": "is", "holds_not": "is_not"}):
 
 
 class Checkpoints(Record):
-    """`dirs`: regexes of checkpoint directories (group 1: the step). `partial`: regexes of those that are still being
-    written. `settings`: files in them that hold the run's settings."""
+    """`dirs`: regexes of checkpoint directories (group 1: the step). `partial`: regexes of checkpoints that are still
+    being written. `settings`: files in checkpoints that hold the run's settings."""
 
     dirs: tuple[str, ...] = ()
     partial: tuple[str, ...] = ()
@@ -161,15 +161,16 @@ class Epsilon(Record):
 
 
 class Conventions(Record):
-    """What numbers mean in this framework, if frameworks differ. None: as in the one that it extends, or as in most.
+    """What numbers mean in this framework, if frameworks differ. None: as in the framework that it extends, or as in
+    most.
 
-    `mini_batch`: the unit in which it is counted, so that it can be checked. `turns_beside_tools`: number of turns of a
-    sample that are not answers of a tool. `cut`: what counts as a truncated response: one as long as the limit, or one
-    without an end token. `logprob_difference`: the quantity whose difference between sampler and trainer is logged.
-    `kl_estimator`: the one in use if the config names none; `kl_estimator_source`: the code that says so, with its
-    version. `loss_type_only_averages`: the setting for the estimator only says how the loss is averaged.
-    `printing_logger`: metrics are printed only if the config lists this logger. `advantage_epsilon`: the constant that
-    is added to the spread by which advantages are divided.
+    `mini_batch`: the unit in which mini-batches are counted, so that they can be checked. `turns_beside_tools`: the
+    number of turns of a sample that are not answers of a tool. `cut`: which response counts as truncated: one as long
+    as the limit, or one without an end token. `logprob_difference`: the quantity whose difference between sampler and
+    trainer is logged. `kl_estimator`: the estimator in use if the config names none; `kl_estimator_source`: the code
+    that shows this, with its version. `loss_type_only_averages`: the setting for the estimator only sets how the loss
+    is averaged. `printing_logger`: metrics are printed only if the config lists this logger. `advantage_epsilon`: the
+    constant that is added to the spread by which advantages are divided.
     """
 
     mini_batch: Literal["prompts"] | None = None
@@ -188,15 +189,15 @@ class Conventions(Record):
 
 
 class WaitKeys(Record):
-    """Keys of waiting times in seconds: the trainer waits for rollouts, the sampler waits for weights."""
+    """Keys of waiting times in seconds: the trainer waits for rollouts, the sampler for weights."""
 
     trainer: tuple[str, ...] = ()
     sampler: tuple[str, ...] = ()
 
 
 class Support(Record, array_like=True):
-    """How well one part of a framework's runs is read, and what shows that: a real log, output of the framework's own
-    writer, or lines built to its format."""
+    """How well rltui reads one part of a framework's runs, and what shows that: a real log, output of the framework's
+    own writer, or lines built to its format."""
 
     state: Literal["yes", "partly", "no"]
     shown: Literal["real", "writer", "built", ""] = ""
@@ -204,8 +205,8 @@ class Support(Record, array_like=True):
 
 
 class Ran(Record, array_like=True):
-    """What was run of a framework to see what it writes: its own trainer, its own logging code with known numbers, or
-    nothing (only its public source was read). `version`: a month for a source without versions."""
+    """Which part of a framework was run to see what it writes: its own trainer, its own logging code with known
+    numbers, or nothing (only its public source was read). `version`: a month if the source has no versions."""
 
     what: Literal["trainer", "logger", "source"]
     version: str = ""
@@ -223,18 +224,18 @@ class Supports(Record):
 
 
 class Framework(Record):
-    """All that is known of one framework, or of one version or trainer of it that has names of its own.
+    """All that is known about one framework, or about one version or trainer of it that has its own names.
 
-    `title`: as its authors write it. `label`: the title with what tells this file from others of the same framework.
-    `framework`: the file under whose name users know it; None: this one. `family`: the framework whose config keys and
-    switches apply; None: its own. `algorithm`: the only algorithm that it has. `widely_used`: its keys are shown as
-    examples. `ran`: None if it is no published framework. `prefixes`: (prefix that a container adds to keys, what
-    replaces it). `convert`: key -> (a, b): the canonical value is a * value + b. `groups`: first part of a key ->
-    group, if it differs from the usual one. `processes`: parts of the command lines of its trainers. `samples`: regexes
-    of paths of files with prompts and completions. `keep_samples`: how to have them written. `enable`: metric -> how to
-    have it logged, `levers`: what a remedy turns -> the settings that turn it; both are inherited only within a family.
-    `code`: files and folders of its code; "{trainer}" stands for the one of `trainers` that is the run's algorithm,
-    else the first.
+    `title`: as its authors write it. `label`: the title with what distinguishes this file from others of the same
+    framework. `framework`: the file under whose name users know it; None: this one. `family`: the framework whose
+    config keys and switches apply; None: its own. `algorithm`: the only algorithm that it has. `widely_used`: its keys
+    are shown as examples. `ran`: None if it is not a published framework. `prefixes`: (prefix that a container adds to
+    keys, its replacement). `convert`: key -> (a, b): the canonical value is a * value + b. `groups`: first part of a
+    key -> group, if it differs from the usual one. `processes`: parts of the command lines of its trainers. `samples`:
+    regexes of paths of files with prompts and completions. `keep_samples`: how to make the framework write these files.
+    `enable`: metric -> how to make the framework log it; `levers`: what a remedy changes -> the settings that change
+    it; both are inherited only within a family. `code`: files and folders of its code; "{trainer}" is replaced by the
+    one of `trainers` that is the run's algorithm, else by the first.
     """
 
     title: str

@@ -1,7 +1,7 @@
 """Names as people write them: `Mean Reward`, `meanReward`, `avg-reward`, `Reward (mean)`, `charts/avg_reward` are one.
 
-A name is its words in any order, in the spelling of `data/spellings.json`. If names of several metrics have the same
-words, these words stand for none of them."""
+Only the words of a name count, in any order, in the spelling of `data/spellings.json`. If the names of several metrics
+have the same words, these words stand for none of them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _GREEK_WORDS = ("std", "mean", "pi", "delta", "beta", "lambda", "grad")
 _GREEK = {ord(sign): f" {word} " for sign, word in zip("σμπΔβλ∇", _GREEK_WORDS, strict=True)}
 _IN_BRACKETS = lazy(r"[\[(]([^\[\]()]{1,30})[\])]")
 _RATE = lazy(r"(?i)\b(its?|iters?|iterations?|steps?|updates?)/(s|secs?|seconds?)\b")
-"""How many in a second: `it/s` has the words of `s/it`, and is its inverse."""
+"""A rate per second: `it/s` has the same words as `s/it`, but is its inverse."""
 
 
 class Spellings(Record):
     """`same`: word -> its standard spelling (empty: it has no meaning). `units`: a unit in a name -> the factor for its
-    values. `scaled`: such a factor -> the units of metrics that it may belong to. `groups`: first parts of a key that
-    only sort. `other_parts`: words above settings of other models than the trained policy. `own_parts`: words above
+    values. `scaled`: such a factor -> the units of metrics to which it may belong. `groups`: first parts of a key that
+    only sort. `other_parts`: words above settings of models other than the trained policy. `own_parts`: words above
     settings of the training as a whole."""
 
     same: dict[str, str]
@@ -55,7 +55,8 @@ def spellings() -> Spellings:
 
 @lru_cache(maxsize=16384)
 def readings(key: str) -> tuple[Spelt, ...]:
-    """The spellings of a name: the whole name, then without each first part that only sorts. Empty without words."""
+    """The spellings of a name: of the whole name, then without each first part that only sorts. Empty if the name has
+    no words."""
     found = dict.fromkeys([_spelt(key)])
     rest = key
     while (tie := next((mark for mark in "/." if mark in rest), "")) != "":
@@ -67,7 +68,7 @@ def readings(key: str) -> tuple[Spelt, ...]:
 
 
 def words_of(key: str) -> tuple[str, ...]:
-    """The words of the whole name; empty if it has none, as `奖励` or a name that is only a unit."""
+    """The words of the whole name; empty if it has none, like `奖励` or a name that is only a unit."""
     return next((spelt.words for spelt in readings(key)), ())
 
 
@@ -101,8 +102,8 @@ def _without_marks(key: str) -> str:
 
 
 def by_words(aliases: Iterable[tuple[str, str]]) -> Mapping[Words, str]:
-    """Words -> what aliases with these words stand for, if that is one thing. Single letters are left out, as they
-    count only in their exact form."""
+    """Words -> what all aliases with these words stand for; words whose aliases disagree are left out. So are single
+    letters, which count only in their exact form."""
     out: dict[Words, str] = {}
     disputed = set()
     for key, canonical in aliases:

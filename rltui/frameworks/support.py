@@ -1,4 +1,4 @@
-"""What rltui reads of each framework's runs, as a table that is made from the frameworks' data files."""
+"""A table of what rltui reads from each framework's runs, made from the frameworks' data files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _MARKS = {"real": "R", "writer": "W", "built": "B"}
 
 
 def markdown_table() -> str:
-    """A row for each framework, a column for each part: yes, partly or no, with R, W or B for what shows it, and what
-    was run. Notes are below the table."""
+    """A table with a row for each framework and a column for each part: yes, partly or no, with R, W or B for what
+    shows it, and what was run. Notes are below the table."""
     lines = ["| framework | " + " | ".join(PARTS) + " | what was run |", "|---|" + "---|" * (len(PARTS) + 1)]
     notes: list[str] = []
     for name in sorted(dialect_names(), key=_order):

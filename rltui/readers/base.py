@@ -1,6 +1,6 @@
-"""What readers yield, and the protocol that each of them follows.  Contract of `feed`: however the same bytes are cut,
-all records together are the same (only the split of rows into `Rows` blocks may differ). No input raises. Text in
-records has passed `rltui.text`."""
+"""What readers yield, and the protocol that each reader follows. Contract of `feed`: the same bytes give the same
+records, however they are cut (only the split of rows into `Rows` blocks may differ). No input raises. All text in
+records was cleaned by `rltui.text`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 NO_STEP = -1
-"""The step of a row that states none."""
+"""The step of a row that states no step."""
 FIRST_STEP = 10
 """A training that starts from scratch has its first row by this step: TRL logs every 10th."""
 
@@ -25,15 +25,15 @@ FIRST_STEP = 10
 class Rows(Struct):
     """Metric rows in file order, as columns of equal length.
 
-    A cell that a row does not have is NaN in `values` and not listed in `nonfinite`. A cell that the trainer wrote as
-    NaN or an infinity is NaN in `values`, and its row index is in `nonfinite[key]`. `times`: seconds since the epoch,
-    NaN if the row has none. Keys are the trainer's own, only cleaned.
+    A cell that a row does not have is NaN in `values` and is not listed in `nonfinite`. A cell that the trainer wrote
+    as NaN or an infinity is NaN in `values`, and its row index is in `nonfinite[key]`. `times`: seconds since the
+    epoch, NaN if the row has none. Keys are the trainer's own, only cleaned.
 
-    `printed`: the place at which a program printed all of them at once ("line 12"); some may have come before. Empty if
-    they came one by one. `behind`: indices of rows whose line is above that of a row before: how their lines are to be
-    read was known only then. `anew`: indices of rows at which another training begins. `zoned`: their times name a
-    time zone, so they need no correction. `laps`: how often the steps of a log with notes went back by the last of
-    them. `unplaced`: how many records of the log stated no step by then.
+    `printed`: the place at which a program printed all these rows at once ("line 12"); some may have come before. Empty
+    if they came one by one. `behind`: indices of rows whose line is above that of an earlier row, because it became
+    known late how to read their lines. `anew`: indices of rows at which another training begins. `zoned`: whether the
+    times name a time zone and need no correction. `laps`: in a log with notes, how often the steps had gone back by the
+    last of these rows. `unplaced`: how many records of the log had stated no step by then.
     """
 
     steps: array[int] = field(default_factory=lambda: array("q"))
@@ -78,10 +78,10 @@ NoteKind = Literal[
     "start",  # a launch: banner, new process
     "resume",  # continuing from a checkpoint
     "end",  # the trainer says that it is done
-    "next",  # its log goes on with another run
-    "closed",  # whatever ran the trainer says that it ended well: an end if nothing came after it
-    "done",  # a program says that it is done, or all it saves last is saved: of which part is not clear
-    "failed",  # whatever ran the trainer says that it ended with an error: so it did if nothing came after it
+    "next",  # the log continues with another run
+    "closed",  # whatever ran the trainer says that it ended well: an end if nothing comes after it
+    "done",  # a program says that it is done, or has saved all that it saves last: which part is done is not clear
+    "failed",  # whatever ran the trainer says that it ended with an error: true if nothing comes after it
     "progress",  # a progress bar or counter: step of total
     "checkpoint",  # a checkpoint was written
     "validation",  # validation began or ended
@@ -90,22 +90,22 @@ NoteKind = Literal[
     "killed",  # a signal, "Killed", scheduler cancellation
     "fault",  # NCCL, XID, disk full, CUDA error
     "warning",  # worth a line in the log pane
-    "change",  # the program says that from here on data, reward or state are others
-    "overflow",  # a step was skipped, as its numbers overflowed; a few are usual
+    "change",  # the program says that data, reward or state differ from here on
+    "overflow",  # a step was skipped because its numbers overflowed; a few are usual
     "phase",  # a phase of the step began or ended (live phase)
     "module",  # the logger names the module that logs
 ]
 ENDS: tuple[NoteKind, ...] = ("end", "next")
-"""No row of the run comes after it."""
+"""No row of the run comes after one of these."""
 LAST_WORDS: tuple[NoteKind, ...] = ("closed", "done", "failed")
-"""What ends a log if nothing comes after it."""
+"""One of these ends a log if nothing comes after it."""
 
 
 class Note(NamedTuple):
-    """A line of text that matters beyond its numbers. `step`, `total`: if the line states them. `frames`: of a
-    traceback, "file.py:12 function", the innermost last. `begun`: the line where it begins, if it may grow; the
-    complete note then replaces the note that was given while it was being written. `after`: the newest step before
-    it. `laps`: how often the steps of its log went back before it. `rows`: how many logged records before it had no
+    """A line of text that matters beyond its numbers. `step`, `total`: if the line states them. `frames`: those of a
+    traceback, "file.py:12 function", the innermost last. `begun`: the line where the note begins, if it may grow; the
+    complete note then replaces the one that was given while it was being written. `after`: the newest step before the
+    note. `laps`: how often the steps of the log went back before it. `rows`: how many logged records before it had no
     known step yet."""
 
     kind: NoteKind
@@ -126,8 +126,8 @@ class Note(NamedTuple):
 
 
 class Ungraded(NamedTuple):
-    """A line that says that answers could not be graded, told once for each step or row. `step`: the newest step before
-    it, if the log states steps. `rows`: how many rows before it have no known step yet."""
+    """A line that says that answers could not be graded, yielded once for each step or row. `step`: the newest step
+    before it, if the log states steps. `rows`: how many rows before it have no known step yet."""
 
     text: str
     step: int | None
@@ -178,23 +178,23 @@ class HardwareRow(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """`on`: rows of this source have counts instead of steps for now, as no steps are known. `steps`: count -> step,
-    for counted rows whose steps have become known."""
+    """`on`: for now, rows of this source have counts instead of steps, because no steps are known. `steps`: count ->
+    step, for counted rows whose steps have become known."""
 
     on: bool
     steps: dict[int, int]
 
 
 class Foretold(NamedTuple):
-    """The rows that follow were given ahead, as the log stands: they may be taken back."""
+    """The rows that follow are given early, as the log is now: they may be taken back."""
 
 
 class TakenBack(NamedTuple):
-    """The rows since `Foretold` do not count: what followed in the log shows that its end is to be read otherwise."""
+    """The rows since `Foretold` do not count: what followed in the log shows that its end must be read differently."""
 
 
 class Treated(NamedTuple):
-    """What the reader did with rows and the user should know: a phrase in the plural, and the number of rows."""
+    """What the reader did with rows, if the user should know it: a phrase in the plural, and the number of rows."""
 
     text: str
     rows: int
@@ -211,9 +211,9 @@ class LeftOut(Struct, frozen=True):
 
 
 class Recurring(Struct, frozen=True):
-    """Lines of one form from which nothing was taken: the names of their numbers (`eval/` is put before those of an
-    evaluation), how many they are, where the first is, its text, why, and a pattern for `--line` that reads them (""
-    if there is none)."""
+    """Lines of one form from which nothing was taken: the names of their numbers (with `eval/` before those of an
+    evaluation), how many lines there are, where the first is, its text, why nothing was taken, and a pattern for
+    `--line` that reads them ("" if there is none)."""
 
     names: tuple[str, ...]
     count: int
@@ -224,7 +224,7 @@ class Recurring(Struct, frozen=True):
 
 
 class Hint(NamedTuple):
-    """How the user can get more of this source read; empty if there is no way."""
+    """How the user can make rltui read more of this source; empty if there is no way."""
 
     text: str
 
@@ -258,27 +258,27 @@ class Reader(Protocol):
         """The records of new bytes, any number of them. An incomplete last record is kept for the next call."""
 
     def finish(self) -> list[Record]:
-        """The records at the end of the file for now: a last record that is complete but not terminated (a last line
-        without a newline that parses). `feed` may go on afterwards; nothing is yielded twice."""
+        """The records at the current end of the file: a last record that is complete but not terminated (a last line
+        that parses but has no newline). `feed` may be called again afterwards; nothing is yielded twice."""
 
 
 class LineReader(ABC):
-    """What a reader of free-form lines has in addition to `Reader`. `takes_back`: whoever follows the log takes back
-    rows (`TakenBack`)."""
+    """What a reader of free-form lines has in addition to `Reader`. `takes_back`: the consumer of the records can take
+    back rows (`TakenBack`)."""
 
     takes_back = False
 
     def only_rows(self) -> None:  # noqa: B027  (most readers give nothing else)
-        """Gives out neither plain lines nor hints, which only a screen or a report shows."""
+        """Stops giving out plain lines and hints, which only a screen or a report shows."""
 
     @property
     @abstractmethod
     def guesses_steps(self) -> bool:
-        """Whether a line without a step got one that may be wrong."""
+        """Whether a line without a step was given one that may be wrong."""
 
     @abstractmethod
     def rest(self) -> list[Record]:
-        """Rows that were held back until later lines tell their steps. Called if nothing more comes for now."""
+        """Rows that were held back until later lines show their steps. Called if nothing more comes for now."""
 
     @property
     def waits(self) -> bool:
@@ -291,11 +291,11 @@ class LineReader(ABC):
 
     @abstractmethod
     def recurring(self) -> list[Recurring]:
-        """Those of them that recur and hold named numbers, the most frequent first."""
+        """The lines of `left_out` that recur and hold named numbers, the most frequent first."""
 
 
 class EpochReader(ABC):
-    """What a reader of rows whose steps may be counted anew in each epoch has in addition to `Reader`."""
+    """What a reader has in addition to `Reader` if the steps of its rows may be counted anew in each epoch."""
 
     @property
     @abstractmethod
@@ -315,10 +315,10 @@ class ContainedRun(NamedTuple):
 
 
 class DatabaseReader(Protocol):
-    """Reader of one run in a database. That is changed in place, so it is not a stream of bytes.
+    """Reader of one run in a database. A database is changed in place, so it is not a stream of bytes.
 
     The contract of `Reader` holds with rows instead of bytes: each `read` yields what was added since the last one, the
-    records are the same for any number of reads, and no database raises.
+    records are the same for any number of reads, and no content of a database raises.
     """
 
     format: str

@@ -1,5 +1,5 @@
-"""Rows of a table whose columns only blanks set apart, and of which some cells are blank: the places of the others tell
-whose they are."""
+"""Rows of a table whose columns are separated only by blanks, and in which some cells are blank. The places of the
+other cells show to which columns they belong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rltui.lazy_regex import lazy
 from rltui.readers.rows import number
 
 _GAP = lazy(r"\S+(?: \S+)*")
-"""A name of several words: two blanks set it apart."""
+"""A name of several words: two blanks separate it from the next."""
 MOST_WAITING = 1000
 Span = tuple[int, int]
 Placed = tuple[int, list[str]]
@@ -17,10 +17,10 @@ Placed = tuple[int, list[str]]
 
 
 class BlankCells:
-    """Tells the cells of rows below a heading. It must get the lines in their order.
+    """Assigns the cells of rows below a heading to columns. It must get the lines in their order.
 
-    A row is placed by the names in the heading, else by a row without blank cells; until one comes, rows that only it
-    can place wait. `names`: of the columns; the first row may show that some have several words.
+    A row is placed by the names in the heading, else by a row without blank cells. Rows that only such a row can place
+    wait for one. `names`: the columns' names; the first row may show that some have several words.
     """
 
     def __init__(self, heading: str, names: Sequence[str]) -> None:
@@ -31,7 +31,7 @@ class BlankCells:
         self._waiting: list[tuple[int, str]] = []
 
     def take(self, line: int, text: str) -> list[Placed] | None:
-        """The rows that are told by now; None if this line is none."""
+        """The rows that can be placed now; None if this line is not a row."""
         cells = text.split()
         if not all(number(cell) is not None for cell in cells):
             return None
@@ -50,7 +50,7 @@ class BlankCells:
         return []
 
     def cells(self, text: str) -> list[str] | None:
-        """The cells of a row; None if their places do not tell whose they are. The first one must be there."""
+        """The cells of a row; None if their places do not show their columns. The first cell must be there."""
         return self._placed(self.names, text)
 
     def _placed(self, names: Sequence[str], text: str) -> list[str] | None:
@@ -69,7 +69,8 @@ class BlankCells:
 
 
 def _namings(heading: str, names: list[str]) -> list[list[str]]:
-    """The names that a heading may hold: those known, or with two blanks between them."""
+    """The possible names in a heading: those separated by two blanks (tried first, if there are any), and those
+    known."""
     wide = _GAP.findall(heading)
     return [wide, names] if 1 < len(wide) < len(names) else [names]
 
@@ -87,7 +88,7 @@ def _spans(text: str, parts: Sequence[str]) -> list[Span]:
 
 
 def _places(columns: Sequence[Span], cells: Sequence[Span]) -> list[int] | None:
-    """The column of each cell, if those of all have an edge or the middle in common and no other columns do so."""
+    """The column of each cell, if all cells share an edge or the middle with their columns, and with no others."""
     found: list[list[int]] = []
     for edge in (_right, _left, _centre):
         at = _aligned(columns, cells, edge)
@@ -97,7 +98,7 @@ def _places(columns: Sequence[Span], cells: Sequence[Span]) -> list[int] | None:
 
 
 def _aligned(columns: Sequence[Span], cells: Sequence[Span], edge: Callable[[Span], int]) -> list[int] | None:
-    """The column of each cell, if all have one of their own at this edge. Blanks before the first may be lost."""
+    """The column of each cell, if each cell has its own column at this edge. Blanks before the first may be lost."""
     shift = edge(columns[0]) - edge(cells[0])
     at: list[int] = []
     for cell in cells:

@@ -1,4 +1,4 @@
-"""Many lines at once: cells that polars parsed, put back in the order of the file."""
+"""Reads many lines at once: cells that polars parsed are put back in the order of the file."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ class ManyLines:
         self._groups: list[tuple[Ints, Mapping[str, Floats]]] = []
 
     def take(self, at: Ints, columns: Mapping[str, Floats]) -> None:
-        """Takes lines of one schema, at rising places. In a column NaN is a missing cell, an infinity one that was
+        """Takes lines of one schema, at rising places. In a column, NaN means a missing cell, infinity a cell that was
         logged as not finite."""
         self._taken[at] = True
         self._groups.append((at, columns))
 
     def rest(self) -> Ints:
-        """The places of the lines that were not taken yet."""
+        """The places of the lines that have not been taken yet."""
         return np.flatnonzero(~self._taken)
 
     def stretches(self) -> Iterator[tuple[int, int, bool]]:
-        """(first line, line after the last, whether polars parsed them), in order and without gaps. One stretch for all
-        lines if there would be too many."""
+        """(first line, line after the last, whether polars parsed them) of each stretch, in order and without gaps. If
+        there would be too many stretches, all lines are one."""
         borders = [0, *(np.flatnonzero(self._taken[1:] != self._taken[:-1]) + 1).tolist(), len(self._taken)]
         if len(borders) > 2 + len(self._taken) // ODD_SHARE:
             yield 0, len(self._taken), False
@@ -70,8 +70,8 @@ class ManyLines:
 
 
 def halving(at: Ints, parse: Callable[[Ints], bool]) -> None:
-    """Parses lines at once. If one of them is odd, it goes on with each half, until only few lines are left around
-    it."""
+    """Parses lines at once. If one of them is odd, each half is parsed separately, until only a few lines are left
+    around it."""
     if len(at) < FEW_LINES or parse(at):
         return
     middle = len(at) // 2
@@ -80,7 +80,7 @@ def halving(at: Ints, parse: Callable[[Ints], bool]) -> None:
 
 
 def groups(marks: Ints) -> Iterator[Ints]:
-    """The places of equal marks, only for marks of at least `FEW_LINES` lines: fewer are not worth a schema."""
+    """The places of each mark that at least `FEW_LINES` lines have: fewer lines are not worth a schema."""
     kinds, of = np.unique(marks, return_inverse=True)
     for kind in range(len(kinds)):
         at: Ints = np.flatnonzero(of == kind)
@@ -119,7 +119,7 @@ def no_times(count: int) -> Floats:
 
 
 def numbers(name: str, cells: Floats | Sequence[str]) -> Floats:
-    """The cells of a column as numbers. NaN is a missing cell or a word, an infinity one that was logged as not
+    """The cells of a column as numbers. NaN means a missing cell or a word, infinity a cell that was logged as not
     finite."""
     if isinstance(cells, np.ndarray):
         return cells
@@ -128,14 +128,14 @@ def numbers(name: str, cells: Floats | Sequence[str]) -> Floats:
 
 
 def table_columns(block: bytes, separator: str, count: int, words: Set[int]) -> list[Floats | list[str]] | None:
-    """The columns of complete lines. None if a line is odd: quotes, another number of cells, or text in a column of
-    numbers. Columns in `words` come as text. In the others NaN is an empty cell, an infinity one that was logged as not
-    finite."""
+    """The columns of complete lines; None if a line is odd: quotes, another number of cells, or text in a column of
+    numbers. Columns in `words` are returned as text. In the others, NaN means an empty cell, infinity a cell that was
+    logged as not finite."""
     import polars as pl
 
     if b'"' in block or b"\0" in block or count < 2:
         return None
-    signs = np.frombuffer(block, dtype=np.uint8)  # which numpy counts far quicker
+    signs = np.frombuffer(block, dtype=np.uint8)  # numpy counts far quicker
     lines = np.count_nonzero(signs == ord("\n"))
     schema = {str(place): pl.String if place in words else pl.Float64 for place in range(count)}
     try:
@@ -161,7 +161,7 @@ def repeats_a_step(steps: Floats | list[str], before: int) -> bool:
 
 
 MAX_CELLS = 1 << 22
-"""Most columns times rows of one grid; a larger batch is split."""
+"""The most cells (columns times rows) of one grid; a larger batch is split."""
 
 
 class Grid:
@@ -186,7 +186,7 @@ class Grid:
         return known[keys]
 
     def rows(self, grid: Floats, steps: Ints, times: Floats) -> Rows:
-        """The rows of a grid (columns by rows): NaN is a missing cell, an infinity one that was logged as not
+        """The rows of a grid (columns by rows). NaN means a missing cell, infinity a cell that was logged as not
         finite."""
         rows = Rows()
         rows.steps.frombytes(steps.tobytes())

@@ -1,6 +1,7 @@
-"""Short texts in a byte buffer as arrays: in slots of one length, parsed as numbers, or numbered as keys.
+"""Handles short texts in a byte buffer as arrays: in slots of one length, parsed as numbers, or numbered as keys.
 
-The cost of numpy's indexing is in the items, not in their size: a slot of 32 bytes is copied as quickly as one byte.
+The cost of numpy's indexing depends on the number of items, not on their size: a slot of 32 bytes is copied as quickly
+as one byte.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 WORD = 8
-"""Bytes of a word. After the last start of a slot the buffer must go on for at least the length of a slot."""
+"""The bytes of a word. From the start of the last slot on, the buffer must have at least the length of a slot."""
 
 TOGETHER = 1 << 12
-"""Numbers that are parsed together, few enough to stay in the processor's cache as objects."""
+"""How many numbers are parsed together: few enough to stay in the processor's cache as objects."""
 
 
 def slots(buffer: Bytes, starts: Ints, words: int) -> Words:
@@ -84,8 +85,8 @@ _MOST_BITS = 14
 class KeyTable:
     """Gives each distinct key a number, counting from 0 in order of appearance.
 
-    Keys in a buffer are told apart by 64 bits of hash. The chance that two of the thousand keys of a run share them is
-    one in 10^13, far below the errors that the files' checksums miss.
+    Keys in a buffer are distinguished by a hash of 64 bits. The chance that two of the thousand keys of a run share a
+    hash is one in 10^13, far below the errors that the files' checksums miss.
     """
 
     def __init__(self) -> None:
@@ -103,7 +104,8 @@ class KeyTable:
         return number
 
     def numbers(self, buffer: Bytes, starts: Ints, lengths: Ints) -> Ints:
-        """The numbers of the keys at `starts`. The buffer must go on after its last key as `slots` needs it."""
+        """The numbers of the keys at `starts`. The buffer must have as many bytes after its last key as `slots`
+        needs."""
         if not len(starts):
             return np.zeros(0, dtype=np.int64)
         hashes = _hashes(buffer, starts, lengths)
@@ -116,7 +118,7 @@ class KeyTable:
         return self._sorted[at]
 
     def _places(self, hashes: Words) -> Ints:
-        """The indices of these hashes in `_hashes`; `len(_hashes)` for unknown ones."""
+        """The indices of these hashes in `_hashes`; `len(_hashes)` for unknown hashes."""
         if not len(self._hashes):
             return np.zeros(len(hashes), dtype=np.int64)
         at = self._first.places(hashes)
@@ -137,7 +139,7 @@ class KeyTable:
 
 
 class _FirstBits:
-    """Guesses the place of a hash in a sorted list by its first bits; wrong for a few if the list is long."""
+    """Guesses the place of a hash in a sorted list by its first bits. A few guesses are wrong if the list is long."""
 
     def __init__(self, known: Words) -> None:
         bits = min(_MOST_BITS, 2 * len(known).bit_length() + 2)
@@ -163,7 +165,8 @@ def _hashes(buffer: Bytes, starts: Ints, lengths: Ints) -> Words:
 
 @cache
 def _factors(count: int) -> Words:
-    """Odd numbers without a pattern, always the same ones (splitmix64): the sum of products is a universal hash."""
+    """Odd numbers without a pattern, always the same (splitmix64). The sum of products with them is a universal
+    hash."""
     mixed = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ mixed >> np.uint64(shift)) * np.uint64(factor)

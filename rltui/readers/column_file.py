@@ -1,5 +1,5 @@
 """Tables that other programs saved as columns: Parquet (W&B's exports, pandas), Feather and Arrow (Hugging Face).
-polars reads them, and their rows are then treated as those of a CSV file.
+polars reads them, and their rows are then treated like those of a CSV file.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     import polars as pl
 
 MAX_CELLS = 100_000_000
-"""Most cells of a table: a damaged file of a few kilobytes may claim more."""
+"""The most cells of a table: a damaged file of a few kilobytes may claim more."""
 SHOWN = 60
-"""Rows that are looked at to decide whether the columns are metrics."""
+"""How many rows are looked at to decide whether the columns are metrics."""
 _LISTS = "column of lists"
 _DAMAGED = "table that is damaged (half written?)"
 
 
 def as_csv(data: bytes, rows: int | None = None) -> tuple[bytes, int]:
-    """The table, or its first rows, as CSV, and how many columns are left out as they hold lists. Raises ValueError if
-    polars cannot read it."""
+    """The table, or its first `rows`, as CSV, and how many columns are left out because they hold lists. Raises
+    ValueError if polars cannot read the table or it has more than `MAX_CELLS` cells."""
     import polars as pl
 
     try:
@@ -55,7 +55,7 @@ def _frame(data: bytes) -> pl.LazyFrame:
 
 
 class ColumnReader(DocumentReader):
-    """Reads a table that was saved as columns. `name`: of the file. `run`: the run to read, if it holds several."""
+    """Reads a table that was saved as columns. `name`: the file's name. `run`: the run to read, if it holds several."""
 
     def __init__(self, format: str, name: str = "", run: str = "") -> None:
         super().__init__()

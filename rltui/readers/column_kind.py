@@ -1,5 +1,5 @@
-"""Which files are tables that were saved as columns, by their first bytes and their names. Every search of a directory
-needs this, so it must not import what reads them."""
+"""Recognizes tables that were saved as columns, by their first bytes and their names. Every search of a directory
+needs this, so this module must not import the code that reads them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _CALLED = lazy(
 
 
 def is_called_like_metrics(name: str) -> bool:
-    """Whether the name says that the file holds metrics: data sets and samples are saved in this form too."""
+    """Whether the name shows that the file holds metrics: data sets and samples are saved in this form too."""
     return _CALLED.fullmatch(name) is not None
 
 
 def column_format(head: bytes, name: str) -> str | None:
-    """The format of a file that begins with `head`; None if it is none of these."""
+    """The format of a file that begins with `head`; None if the file is not saved as columns."""
     if head.startswith(PARQUET_MARK):
         return PARQUET
     stream = head.startswith(_STREAM) and name.endswith(_ENDINGS)

@@ -1,4 +1,4 @@
-"""Unpacks bytes before they reach a reader: compressed and UTF-16 files become UTF-8 text, without a byte order
+"""Unpacks bytes before they reach a reader. Compressed and UTF-16 files become UTF-8 text without a byte order
 mark."""
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ GZIP, XZ, ZSTD, BZIP2 = b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"B
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _MAGICS = (GZIP, XZ, ZSTD, BZIP2, *_UTF16)
 _WIDE = 8
-"""Bytes needed to recognise UTF-16 without a byte order mark: four ASCII characters, each beside a zero."""
+"""The bytes that are needed to recognise UTF-16 without a byte order mark: four ASCII characters, each beside a
+zero."""
 _ASCII = frozenset((9, 10, 13, *range(32, 127)))
 _TORN = "compressed data that breaks off: cut short, or still being written"
 _PIECE = 1 << 20
-"""Most bytes that are unpacked at once: a small file may hold gigabytes of zeros."""
+"""The most bytes that are unpacked at once: a small file may hold gigabytes of zeros."""
 _SLICE = 1 << 13
-"""Packed bytes that are given to the library at once: if one of them is damaged, it gives out none of them."""
+"""How many packed bytes the library gets at once: if one of them is damaged, it returns none of them."""
 ZSTD_MISSING = "zstd-compressed: needs Python 3.14 or `pip install rltui[zstd]`"
 
 
 class NotSupported(Exception):  # noqa: N818  (a message for the user)
-    """The library for a known compression is missing. The text says what to install."""
+    """The library for a known compression is missing. The exception's text says what to install."""
 
 
 class _Unpacker(Protocol):
@@ -43,12 +44,12 @@ class _Unpacker(Protocol):
 
 
 def packing(head: bytes) -> bytes | None:
-    """The magic bytes that name the packing of a file, by its head; None for plain bytes."""
+    """The magic bytes of a file's packing, found in its head; None for plain bytes."""
     return next((magic for magic in _MAGICS if head.startswith(magic)), None if len(head) < _WIDE else _unmarked(head))
 
 
 def _unmarked(head: bytes) -> bytes | None:
-    """The byte order mark of UTF-16 that was written without one; None for other bytes."""
+    """The byte order mark that fits UTF-16 text written without one; None for other bytes."""
     for mark, zeros in ((codecs.BOM_UTF16_LE, 1), (codecs.BOM_UTF16_BE, 0)):
         if not any(head[zeros:_WIDE:2]) and _ASCII.issuperset(head[1 - zeros : _WIDE : 2]):
             return mark
@@ -62,7 +63,7 @@ def _may_be_packed(head: bytes) -> bool:
 
 
 def unpacked_head(head: bytes, max_bytes: int = 1 << 16) -> bytes:
-    """The first unpacked bytes of a file, from its head, for sniffing. Raises NotSupported."""
+    """The first unpacked bytes of a file, taken from its head, for sniffing. Raises NotSupported."""
     magic = packing(head)
     if magic is None:
         return head
@@ -83,14 +84,14 @@ class _Enough(Exception):  # noqa: N818
 
 
 def line_reader(reader: object) -> LineReader | None:
-    """The line reader that this is or that this unpacks for; None for any other reader."""
+    """The reader itself, or the one for which it unpacks, if that is a line reader; else None."""
     inner = reader.inner if isinstance(reader, UnpackingReader) else reader
     return inner if isinstance(inner, LineReader) else None
 
 
 class UnpackingReader:
-    """A reader with unpacking before it. The first bytes tell the packing. An incomplete end waits for the rest.
-    Several members may follow each other. Damage ends the file and is counted as skipped."""
+    """Unpacks bytes for another reader. The first bytes show the packing. An incomplete end waits for the rest. Several
+    members may follow each other. Damage ends the file and is counted as skipped."""
 
     def __init__(self, reader: Reader) -> None:
         self.inner = reader
@@ -111,7 +112,7 @@ class UnpackingReader:
                 return []
             data, self._head = self._head.removeprefix(codecs.BOM_UTF8), b""
             self._feed = self._open(data)
-        if self.skipped.pop(_TORN, None):  # it goes on
+        if self.skipped.pop(_TORN, None):  # the data continues after all
             del self.skipped_at[_TORN]
         self._feed(data)
         self._read += len(data)
@@ -151,7 +152,7 @@ class UnpackingReader:
 
 
 def _opener(magic: bytes, take: Callable[[bytes], None], damaged: Callable[[str], None]) -> Callable[[bytes], None]:
-    """A function that takes packed bytes and passes plain ones to `take`."""
+    """A function that takes packed bytes and passes plain bytes to `take`."""
     if magic in _UTF16:
         decoder = codecs.getincrementaldecoder(_UTF16[magic])("replace")
         first = True
@@ -186,7 +187,7 @@ class _Members:
 
     @property
     def torn(self) -> bool:
-        """Whether a member has begun and not ended."""
+        """Whether a member has begun but not ended."""
         return self._member is not None and not self._over
 
     def __call__(self, data: bytes) -> None:
@@ -217,7 +218,7 @@ class _Members:
 
 
 class _Gzip:
-    """One gzip member with the interface of the other unpackers."""
+    """Unpacks one gzip member, with the interface of the other unpackers."""
 
     def __init__(self) -> None:
         self._zlib = zlib.decompressobj(wbits=31)
@@ -235,7 +236,7 @@ class _Gzip:
 
 
 _Kind = tuple[Callable[[], _Unpacker], type[Exception]]
-"""What unpacks one member, and the exception that it raises for damage."""
+"""A function that makes an unpacker for one member, and the exception that this raises for damage."""
 
 
 def _gzip() -> _Kind:
@@ -247,7 +248,7 @@ def _xz() -> _Kind:
 
 
 def _bzip2() -> _Kind:
-    import bz2  # imported here, as few files need it
+    import bz2  # imported here because few files need it
 
     return bz2.BZ2Decompressor, OSError
 

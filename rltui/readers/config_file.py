@@ -24,9 +24,9 @@ from rltui.text import clean, redact_value
 
 MAX_LINES = 5000
 MAX_CHARS = 1 << 19
-"""Largest printed dict that is read; verl 0.9 prints about 700 lines."""
+"""The largest printed dict that is read; verl 0.9 prints about 700 lines."""
 MAX_FOREIGN = 20
-"""Most lines of others within one printed dict."""
+"""The most lines of other output within one printed dict."""
 
 _OPENS = lazy(r"^\{'[\w.\-/]+': ?\S.*[,{(\[]$")
 _OVERRIDE = lazy(r"""(?<![\w./-])\+{0,2}((?:[a-z_]\w*)(?:\.\w+)+)=("[^"\n]*"|'[^'\n]*'|\[[^\]\n]*\]|[^\s"'\\]+)""")
@@ -35,7 +35,7 @@ _OVERRIDES = 3
 
 
 def flatten(tree: Mapping[Any, object], prefix: str = "", depth: int = 0) -> dict[str, object]:
-    """Dotted keys to plain values, cleaned and redacted. Lists stay lists."""
+    """Dotted keys -> plain values, cleaned and redacted. Lists stay lists."""
     flat: dict[str, object] = {}
     for name, value in tree.items():
         key = clean(f"{prefix}{name}", 300)
@@ -63,7 +63,7 @@ def overrides(text: str, line: int) -> ConfigRecord | None:
 
 
 def scalar(text: str) -> object:
-    """The value of a text as it is written on a command line."""
+    """The value of a text from a command line."""
     if text[:1] in "\"'" and text[-1:] == text[:1]:
         text = text[1:-1]
     words = {"true": True, "false": False, "null": None, "none": None}
@@ -100,7 +100,7 @@ class PrintedDict(Struct):
             self._foreign += 1
             if self._foreign <= MAX_FOREIGN:
                 return None
-            self.failed = True  # the rest comes too late or never: the part that is there counts
+            self.failed = True  # the rest comes too late or never, so the part that is there counts
             if len(self._lines) <= MAX_FOREIGN:
                 return None
             return self._parsed("\n".join(self._lines).rstrip(" ,") + "}" * self._depth, ", cut off")
@@ -141,7 +141,7 @@ _BANNER = {
     "total optimization steps": "max_steps",
     "total steps": "max_steps",
 }
-"""What the HF Trainer, or Unsloth, prints as training begins -> the name of the argument."""
+"""What the HF Trainer or Unsloth prints when training begins -> the name of the argument."""
 _SAID = lazy(r"(?:^|[|/\\] +)([A-Z][a-z]+(?: [A-Za-z]+){1,4}) = ([\d,]{1,15})(?= *(?:\||$))")
 _PAIR = lazy(
     r"(?:^|[\s,(])([a-z_][\w.]{0,60})\s?=\s?([-+]?[\d.]+(?:[eE][-+]?\d+)?|[A-Za-z][\w./+\-]{0,80})(?=[\s,);]|$)"
@@ -169,7 +169,8 @@ def command_line(words: Sequence[str]) -> dict[str, object]:
 
 
 def in_line(message: str, line: int) -> ConfigRecord | None:
-    """A command line or a Namespace in a log line; None if there is none or it has too few arguments."""
+    """The arguments of a command line or a Namespace in a log line; None if there is none or it has too few
+    arguments."""
     named = _NAMESPACE.search(message)
     if named is not None:
         found = {key: scalar(value.strip()) for key, value in _FIELD.findall(named[1])}
@@ -185,7 +186,7 @@ def in_line(message: str, line: int) -> ConfigRecord | None:
 
 
 def banner(message: str, line: int) -> ConfigRecord | None:
-    """The settings in a line that a trainer prints as training begins: `  Gradient Accumulation steps = 2`."""
+    """The settings in a line that a trainer prints when training begins: `  Gradient Accumulation steps = 2`."""
     said = {
         _BANNER[name.lower()]: int(number.replace(",", ""))
         for name, number in _SAID.findall(message.strip())
@@ -210,8 +211,8 @@ def trainable(message: str, line: int) -> ConfigRecord | None:
 
 
 def pairs(message: str, line: int) -> ConfigRecord | None:
-    """A script's own line of settings: `GRPO: num_generations=4, lr=3e-06, beta=0.04`. None for a line of metrics: its
-    learning rate is only that of one step."""
+    """The settings in a script's own line: `GRPO: num_generations=4, lr=3e-06, beta=0.04`. None for a line of metrics,
+    whose learning rate is only that of one step."""
     found = {key: scalar(value) for key, value in _PAIR.findall(message)}
     if of_a_step(found):
         return None
@@ -245,9 +246,9 @@ class ArgumentList:
 
 MAX_BYTES = 1 << 20
 MAX_NODES = 20_000
-"""Most values of one file: YAML's aliases can make a small file endless."""
+"""The most values of one file: YAML's aliases can make a small file endless."""
 
-_FLOAT = lazy(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")  # text by YAML 1.1, a number for everybody else
+_FLOAT = lazy(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")  # text in YAML 1.1, a number everywhere else
 _REFERENCE = lazy(r"\$\{([\w.]+)\}")
 _ROUNDS = 8
 _TAG = lazy(r"!!python/[\w./:]+(?=\s)")
@@ -256,7 +257,7 @@ _RAY_WORKER = "ray/_private/workers/default_worker.py"
 
 
 def read_config(data: bytes, name: str) -> ConfigRecord | None:
-    """The config in a file; None if it holds none: not a mapping, damaged, too large, or a model's own config.
+    """The config in a file; None if the file is not a mapping, is damaged or too large, or is a model's own config.
 
     OmegaConf references (`${trainer.lr}`) are followed. A value whose reference leads nowhere is left out.
     """
@@ -291,9 +292,9 @@ def _parsed(text: str, name: str) -> Any:
             return tomllib.loads(text)
         if name.endswith(".json"):
             return json.loads(text)
-        import yaml  # imported here, as most runs do not need it
+        import yaml  # imported here because most runs do not need it
 
-        tagged = _TAG.sub("", text)  # tags of Python objects: without them their values are plain
+        tagged = _TAG.sub("", text)  # without the tags of Python objects, their values are plain
         return yaml.load(tagged, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # type: ignore[no-untyped-call]
     except (ValueError, RecursionError, MemoryError):
         return None
@@ -350,7 +351,7 @@ def _resolved(flat: dict[str, object]) -> dict[str, object]:
 
 class ConfigFiles(Record):
     """`not_a_run`: keys that show the config of a model or a tokenizer, unless two keys of `of_a_run` are there too.
-    `prefixed_by_name`: files whose settings get the file's name as their first part."""
+    `prefixed_by_name`: files whose settings get the file's name as the first part of their keys."""
 
     not_a_run: tuple[str, ...]
     of_a_run: frozenset[str]

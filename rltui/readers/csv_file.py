@@ -40,15 +40,16 @@ UNTOLD = "number with a comma that may be decimal or separate thousands"
 
 
 _NO = ("nan", "none", "null", "<na>", "na", "n/a", "nat")
-"""What stands for a number that is missing."""
+"""Texts for a number that is missing."""
 _FIRST_BYTES = 1 << 11
-"""So many bytes of lines are read one by one before it is asked again whether the table is known: a few rows tell."""
+"""How many bytes of lines are read one by one before the reader checks again whether the table is known. A few rows
+show it."""
 MAX_HELD = 1000
 """At most this many rows wait for the first number that shows the decimal mark."""
 
 
 class CsvReader(EpochReader):
-    """`name`: of the file; `run`: the one to read, if the file holds several. Empty cells are missing. A row with
+    """`name`: the file's name; `run`: the run to read, if the file holds several. Empty cells are missing. A row with
     another number of cells than the header is left out. The table's own numbers show whether commas are decimal;
     ambiguous numbers are left out and counted."""
 
@@ -75,15 +76,15 @@ class CsvReader(EpochReader):
         self._by_step: dict[int, dict[str, object]] = {}  # of a table whose columns are steps
         self._header = b""  # the line before this one, if it is a header
         self._wraps = False
-        self._blank: BlankCells | None = None  # of a table that only blanks divide
+        self._blank: BlankCells | None = None  # for a table whose columns only blanks separate
         self._torn = False
-        self._open: list[bytes] = []  # lines of a row whose text in quotes goes on
+        self._open: list[bytes] = []  # lines of a row whose quoted text continues
         self._step_by_index: dict[str, int] = {}  # of a data frame whose columns are printed in blocks
         self._many = False  # polars is imported
         self._total: str | None = None  # column of the planned steps
         self._plan: tuple[int, int] | None = None  # step and planned steps of the newest row
-        self._measured: set[str] = set()  # columns that look like flags, and are none
-        self._words: set[int] = set()  # places of columns that do not hold numbers alone
+        self._measured: set[str] = set()  # columns that look like flags but are not
+        self._words: set[int] = set()  # places of columns that do not hold only numbers
 
     @property
     def epoch(self) -> int | None:
@@ -122,7 +123,7 @@ class CsvReader(EpochReader):
         return bool(line.strip()) and (table.separator == SPACES or marks == len(table.columns) - 1)
 
     def _read_many(self, block: bytes) -> None:
-        """Reads the first lines one by one, until it is known what the table holds, and the others through polars."""
+        """Reads the first lines one by one until it is known what the table holds, and the rest through polars."""
         at = 0
         while at < len(block) and not self._is_known(block):
             end = block.find(b"\n", at + _FIRST_BYTES) + 1 or len(block)
@@ -151,7 +152,7 @@ class CsvReader(EpochReader):
         return self._before[0] if self._epochs.last is None else self._epochs.last[1]
 
     def _halve(self, block: bytes) -> None:
-        """Reads many lines at once. If one of them is unusual, the halves are read apart, and so on until only a few
+        """Reads many lines at once. If one of them is unusual, each half is read separately, and so on until only a few
         lines around it are left, which are read one by one."""
         if len(block) < FEW_BYTES or (middle := block.find(b"\n", len(block) // 2) + 1) == len(block):
             self._read_lines(block)
@@ -172,7 +173,7 @@ class CsvReader(EpochReader):
             self._words.update(i for i, cell in enumerate(cells) if cell.strip() and number(cell) is None)
 
     def _take(self, block: bytes) -> bool:
-        """Adds the rows of a block; false, with nothing added, if any of them is unusual."""
+        """Adds the rows of a block. Returns False, with nothing added, if any of them is unusual."""
         table = self._table
         if table is None or not self._is_known(block):
             return False
@@ -261,15 +262,15 @@ class CsvReader(EpochReader):
                 self._hold(placed, at)
             return
         if self._table.step in cells or (self._table.steps and cells[:1] == [self._table.columns[0]]):
-            self._begin(line)  # the header again: of another launch, of more columns, or of the next steps
+            self._begin(line)  # a header again: from another launch, with more columns, or with the next steps
         elif len(cells) != len(self._table.columns):
             self._skip(OTHER_COUNT)
         else:
             self._hold(cells, self._line)
 
     def _rejoined(self, line: bytes, table: CsvTable) -> bytes | None:
-        """The row that this line ends, with the lines before in whose quotes it is; None if it goes on. A line that is
-        a row of its own ends one whose quotes were never closed, which is left out."""
+        """The row that this line ends, joined with the lines before it in the same quotes; None if the row continues. A
+        line that is itself a complete row ends a row whose quotes were never closed, and that row is left out."""
         if self._open and not is_open(line) and self._is_row(line, table):
             self._skip(OTHER_COUNT, self._line - len(self._open))
             self._open = []
@@ -290,7 +291,7 @@ class CsvReader(EpochReader):
         return table.step is None or step_of(cells[table.columns.index(table.step)])[0] is not None
 
     def _hold(self, cells: list[str], line: int) -> None:
-        """Adds a row, or holds it until the decimal mark is known, and whether the steps are."""
+        """Adds a row, or holds it until it is known which mark is decimal and whether the step column holds steps."""
         doubtful = self._steps.in_doubt and len(self._held) + 1 < RISING
         if not self._steps.in_doubt and self._decimal.mark == "." and not any("," in cell for cell in cells):
             self._add(cells, line)
@@ -362,7 +363,7 @@ class CsvReader(EpochReader):
             self._rows.add(*mean)
 
     def _is_measured(self, flag: str, cell: str) -> bool:
-        """Whether a column that may tell of each row what it is, `eval`, holds what was measured instead."""
+        """Whether a column that may be a flag for what each row is, like `eval`, holds measured values instead."""
         if flag not in self._measured and flag.lower() in row_words().switches:
             x = number(cell)
             if x is not None and x not in (0.0, 1.0):
@@ -370,8 +371,8 @@ class CsvReader(EpochReader):
         return flag in self._measured
 
     def _find_time(self, table: CsvTable, row: dict[str, str]) -> CsvTable:
-        """The table with its column of time, as the first row shows it: a column called time may also hold how long a
-        step took."""
+        """The table with its time column, as the first row shows it. A column called time may also hold how long a step
+        took."""
         self._is_first = False
         named = [column for column in names("time") if column in row]
         times = [column for column in named if is_time(row[column]) or not row[column].strip()]
@@ -411,12 +412,12 @@ class CsvReader(EpochReader):
             self._metrics = {column: key for column, key in self._metrics.items() if column != self._total}
 
     def _go_on(self, line: bytes) -> None:
-        """Takes a further header, with the names of the next columns of the same rows."""
+        """Takes a further header, which names the next columns of the same rows."""
         table = header(b"index " + line, self._file)
         self._table, self._metrics = replace(table, columns=table.columns[1:], step=None), table.metrics
 
     def _add_wrapped(self, index: str, *cells: str) -> None:
-        """Takes one block's cells of a row; the first block states the steps of the rows."""
+        """Takes the cells of a row in one block. The first block states the steps of the rows."""
         table = self._table
         if table is None:
             return
@@ -434,8 +435,8 @@ class CsvReader(EpochReader):
 
 
 def _is_said(cells: list[str], table: CsvTable) -> bool:
-    """Whether a line of as many words as a table between blanks has columns is no row, as a word is where the step
-    should be: a loop prints `eval: math500 acc 0.4` between its rows."""
+    """Whether a line with as many words as a blank-separated table has columns is not a row, because a word is where
+    the step should be: a loop prints `eval: math500 acc 0.4` between its rows."""
     if len(cells) != len(table.columns) or table.step not in table.columns or table.step in cells:
         return False
     cell = cells[table.columns.index(table.step)]

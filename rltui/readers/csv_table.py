@@ -1,5 +1,5 @@
-"""What the header of a table shows: how lines are split into cells, which columns are step, time and metrics, and of
-which run."""
+"""What the header of a table shows: how lines are split into cells, which columns are step, time and metrics, and to
+which run they belong."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from rltui.readers.rows import number
 SEPARATORS = ",;\t|"
 SPACES = " "
 _VALUE = lazy(r"=\s*[-+]?\.?\d|^\d+:$")
-"""A cell that tells a value itself, or counts: it names no column."""
+"""A cell that holds a value or a count, and so does not name a column."""
 WRAPS = "  \\"
-"""pandas ends a line of column names so if further columns follow in a block of their own."""
+"""pandas ends a line of column names with this if further columns follow in a block of their own."""
 _NOT_METRICS = {"parsed_index", ""}
 _INDEX = ("", "unnamed: 0", "index")
-"""Columns that pandas writes before the others: the number of the row."""
+"""Names of the column with the row number, which pandas writes before the others."""
 _BANDS = ("__MIN", "__MAX")
-"""Endings of columns: W&B exports write each metric three times, as its value and as the lowest and the highest value
-of the samples that it stands for."""
+"""Endings of columns: W&B exports write each metric three times, as its value and as the lowest and highest of the
+samples that the value represents."""
 _TENSORBOARD_NAME = lazy(r"(?:run-(.*?)-tag-)?(.+?)(?: ?\(\d+\))?\.(?:csv|tsv|txt)(?:\.\w+)?", re.IGNORECASE)
 """`run-RUN-tag-TAG.csv`: the name that TensorBoard gives a download."""
 _PREAMBLE = lazy(
     rb"(?:\xef\xbb\xbf)?(?:sep=.\s*|\s*(?:#|//|%).*|[\s|:+=\-]*|\s*\[\d+ rows x \d+ columns\]\s*)",
     re.IGNORECASE | re.DOTALL,
 )
-"""Lines that hold no data: one that Excel writes before a header (`sep=;`), comments, rules of Markdown tables, and the
-size that pandas prints below a table."""
+"""Lines that hold no data: the line that Excel writes before a header (`sep=;`), comments, rules of Markdown tables,
+and the size that pandas prints below a table."""
 _RUN_MARK = " - "
 _FEWEST_STEPS = 3
 _FEWEST_POINTS = 5
@@ -53,7 +53,7 @@ _POINT_FILES = (".csv", ".tsv", ".txt", ".dat")
 
 
 def is_preamble(line: bytes) -> bool:
-    """Whether a line may stand before the header and holds no data."""
+    """Whether a line holds no data and may come before the header."""
     return _PREAMBLE.fullmatch(line) is not None
 
 
@@ -68,11 +68,11 @@ def cut(text: str, separator: str) -> list[str]:
 
 _OPENS = lazy(rb'(?:^|[,;\t|])\s*"')
 MOST_LINES = 1000
-"""Most lines of one row: a mark that is never closed takes no more with it."""
+"""The most lines of one row: a quote that is never closed loses no more lines than this."""
 
 
 def is_open(line: bytes) -> bool:
-    """Whether a cell of this line is in quotes that are not closed: its text goes on in the next line."""
+    """Whether a quoted cell of this line is not closed, so that its text continues in the next line."""
     return line.count(b'"') % 2 == 1 and _OPENS.search(line) is not None
 
 
@@ -82,7 +82,7 @@ def goes_on(held: Sequence[bytes]) -> bool:
 
 
 def rejoined(lines: Iterable[bytes]) -> list[bytes]:
-    """The lines of a table, those of a text in quotes as one."""
+    """The lines of a table, with the lines of a quoted text joined to one."""
     out: list[bytes] = []
     held: list[bytes] = []
     for line in lines:
@@ -98,8 +98,8 @@ class CsvTable(Struct, frozen=True):
     """The columns of a table, by what they hold.
 
     `metrics`: column -> key. `steps`: the steps, if the columns are steps and the rows are metrics. `long`: the columns
-    of a metric's name and value, if each row holds one value. `flags`: columns that may say what a row is. `run`: the
-    column that names the run of a row; `seed`: the one that tells runs of one name apart. `named_run`: the run in the
+    of a metric's name and value, if each row holds one value. `flags`: columns that may show what a row is. `run`: the
+    column that names the run of a row; `seed`: the one that distinguishes runs of one name. `named_run`: the run in the
     name of the file.
     """
 
@@ -124,7 +124,7 @@ class CsvTable(Struct, frozen=True):
 
     @property
     def in_doubt(self) -> bool:
-        """Whether the column of steps has a name that tells little."""
+        """Whether the name of the step column leaves open whether it holds steps."""
         return self.step is not None and self.step.lower() in names("perhaps_step")
 
     @property
@@ -133,18 +133,18 @@ class CsvTable(Struct, frozen=True):
         return None if self.step is None else epoch_key(self.columns, self.step)
 
     def is_of(self, run: str, row: Mapping[str, str]) -> bool:
-        """Whether a row is one of this run; an empty name means all of them."""
+        """Whether a row belongs to this run; an empty name means any run."""
         if not run or self.run is None:
             return True
         name = row[self.run].strip()
         return name == run or (self.seed is not None and of_seed(name, row[self.seed].strip()) == run)
 
     def run_prefixes(self) -> list[str]:
-        """The runs whose names begin the columns' names, as in W&B's export of a chart."""
+        """The runs whose names are prefixes of the columns' names, as in W&B's export of a chart."""
         return list(dict.fromkeys(c.partition(_RUN_MARK)[0] for c in self.metrics if _RUN_MARK in c))
 
     def of_run(self, run: str) -> dict[str, str]:
-        """Column -> key of one run's metrics; columns that name no run belong to each."""
+        """Column -> key of one run's metrics; columns that name no run belong to every run."""
         prefix = run + _RUN_MARK
         return {
             column: column.rpartition(_RUN_MARK)[2] if column.startswith(prefix) else key
@@ -159,7 +159,7 @@ class CsvTable(Struct, frozen=True):
 
 
 def text_of(line: bytes) -> str:
-    """The text of a line in UTF-8, or in the code page with which spreadsheets in western Europe save it."""
+    """The text of a line in UTF-8, or in the code page that spreadsheets in western Europe use."""
     try:
         return line.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -167,8 +167,8 @@ def text_of(line: bytes) -> str:
 
 
 def header(line: bytes, name: str = "") -> CsvTable:
-    """The table of a header line; `name`: of the file. The separator is one that gives a column of steps; of several
-    such, the one that occurs most often. Raises csv.Error."""
+    """The table of a header line; `name`: the file's name. The separator is one that gives a column of steps; if there
+    are several, the one that occurs most often. Raises csv.Error."""
     text = text_of(line).strip("\r\n")
     wraps = text.endswith(WRAPS)
     text = text.removesuffix(WRAPS)
@@ -219,7 +219,7 @@ def header(line: bytes, name: str = "") -> CsvTable:
 
 
 def with_index(table: CsvTable, above: bytes, line: bytes) -> CsvTable | None:
-    """The table of a header below which pandas writes the index's name, here the steps', on a line of its own; None if
+    """The table of a header with the index's name, here the steps', on the line below, where pandas writes it; None if
     `line` is any other line. `above`: the header."""
     if table.separator != SPACES or table.step is not None or len(name := line.split()) != 1:
         return None
@@ -228,8 +228,8 @@ def with_index(table: CsvTable, above: bytes, line: bytes) -> CsvTable | None:
 
 
 def headerless(line: bytes, name: str) -> CsvTable | None:
-    """The table of points (step and value, and perhaps a time) that begins with this row; the file's name is that of
-    the metric."""
+    """The table of points (step and value, and perhaps a time) that begins with this row; None if it is not a point.
+    The file's name is the metric's name."""
     found = next(((mark, point) for mark in (*SEPARATORS, SPACES) if (point := _point(line, mark)) is not None), None)
     if found is None:
         return None
@@ -252,7 +252,7 @@ def is_points(lines: Sequence[bytes], name: str) -> bool:
 
 
 class _Point(NamedTuple):
-    """Step and value of a line, and the place of its time."""
+    """The step and value of a line, and the place of its time."""
 
     step: int
     value: str
@@ -260,7 +260,7 @@ class _Point(NamedTuple):
 
 
 def _point(line: bytes, separator: str) -> _Point | None:
-    """The point in a line of two numbers, or of three, one of the first two being a time."""
+    """The point in a line of two numbers, or of three if one of the first two is a time."""
     try:
         cells = [cell.strip() for cell in cut(line.decode("utf-8-sig", "replace").strip(), separator)]
     except csv.Error:
@@ -322,7 +322,8 @@ def _numbered(columns: list[str]) -> list[str]:
 
 
 def _steps(columns: Sequence[str]) -> tuple[int, ...]:
-    """The steps that name the columns after the first one, if all of them are named so and the steps rise."""
+    """The steps that name the columns after the first one, if all these columns are named by steps and the steps
+    rise."""
     named = [words_of(column) for column in columns[1:]]
     if len(named) < _FEWEST_STEPS or not all(words and words[-1].isdecimal() and len(words) < 3 for words in named):
         return ()
@@ -332,7 +333,7 @@ def _steps(columns: Sequence[str]) -> tuple[int, ...]:
 
 
 def _keys(columns: list[str], of_file: str) -> dict[str, str]:
-    """The key of each metric column. The columns of an export of several W&B runs keep the runs' names, so that none
+    """The key of each metric column. In an export of several W&B runs, the keys keep the runs' names, so that no column
     hides another. A single column called "value" gets its key from the file's name."""
     if len(columns) == 1 and columns[0].lower() in row_words().values and of_file:
         return {columns[0]: of_file}

@@ -6,10 +6,10 @@ from rltui.lazy_regex import lazy
 
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
 _POINT = lazy(rf"[+-]?(?:\d*\.\d+|\d+\.){_EXPONENT}|[+-]?[1-9]\d{{0,2}}(?:,\d{{3}})+\.\d*{_EXPONENT}")
-"""In these only the point can be the decimal mark, unless it is followed by a single group of three digits."""
+"""In these numbers only the point can be the decimal mark, unless a single group of three digits follows it."""
 _COMMA = lazy(rf"[+-]?\d*,\d+{_EXPONENT}|[+-]?[1-9]\d{{0,2}}(?:\.\d{{3}})+,\d*{_EXPONENT}")
 _GROUP = lazy(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
-"""`1,234` and `1.234`: may be 1234 or 1.234."""
+"""Numbers like `1,234` and `1.234`, which may mean 1234 or 1.234."""
 _GROUPS = lazy(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3}){2,}|(?:\.\d{3}){2,})")
 
 
@@ -23,7 +23,8 @@ class DecimalMark:
         self.mark = ""
 
     def learn(self, cells: list[str]) -> bool:
-        """Learns from a row; false if the row holds a number that cannot be read yet, as no cell has shown the mark."""
+        """Learns from a row. Returns False if the row holds a number that cannot be read yet, because no cell has shown
+        the mark."""
         for cell in cells:
             told = _told(cell) if "," in cell or "." in cell else ""
             if told and told != self.mark:

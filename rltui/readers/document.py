@@ -1,5 +1,5 @@
-"""Files that are one document, rewritten as a whole at each save: JSON, or rows as YAML or TOML, in a list, each as a
-document, or each under its step. A config is not such a file.
+"""Files that are one document and are rewritten as a whole at each save: JSON, or rows as YAML or TOML. The rows are in
+a list, each a document of its own, or each under its step. A config is not such a file.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _BEGINS_ROW = b"-0123456789"
 
 
 def saved_rows(text: bytes, name: str) -> Any:
-    """The document as JSON would hold it. Raises ValueError or RecursionError if it holds no rows. `name`: of the file,
-    whose ending tells the syntax."""
+    """The document as JSON would hold it. Raises ValueError or RecursionError if it holds no rows. `name`: the file's
+    name, whose ending shows the syntax."""
     return _toml(text) if name.endswith(_TOML) else _yaml(text)
 
 
@@ -62,7 +62,7 @@ def _stated(value: object) -> str:
 
 
 def saved_part(text: bytes, name: str) -> Any:
-    """The same for a file that is cut off: without its last row."""
+    """The same for a file that is cut off: the document without its last row."""
     lines = text.split(b"\n")
     first = b"[" if name.endswith(_TOML) else _BEGINS_ROW
     begins = [at for at, line in enumerate(lines) if line[:1] and line[:1] in first]
@@ -127,8 +127,8 @@ class DocumentReader:
 
 
 class JsonReader(DocumentReader):
-    """Finds the rows of a document of any shape and reads each as `JsonlReader` reads a line. `name`: of the file;
-    `run`: the one to read, if there are several."""
+    """Finds the rows of a document of any shape and reads each as `JsonlReader` reads a line. `name`: the file's name;
+    `run`: the run to read, if there are several."""
 
     format = "json"
 
@@ -168,7 +168,7 @@ class JsonReader(DocumentReader):
 
 
 def _is_torn(objects: list[Any]) -> bool:
-    """Whether the last of several objects lacks names that the one before it has: it is still being written."""
+    """Whether the last of several objects lacks names that the one before has, because it is still being written."""
     last, before = objects[-1], objects[-2] if len(objects) > 1 else None
     return isinstance(last, dict) and isinstance(before, dict) and last.keys() < before.keys()
 

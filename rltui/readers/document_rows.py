@@ -1,6 +1,6 @@
 """The rows of a JSON document of any shape, and their records. A document may be a list of rows, columns, rows by step
-or points by metric. Any of these may stand beside a config or below other keys, and there may be one each for training
-and evaluation, or one for each run."""
+or points by metric. Any of these may be beside a config or below other keys, and there may be one each for training and
+evaluation, or one for each run."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _SUMMARY = "wandb-summary.json"
 
 
 class Held(Struct):
-    """`rows`: in their order; `config`: the settings beside them; `runs`: the rows of each run, if there are several
-    (`rows` then has all of them, or none); `left_out`: how often and where something could not be read."""
+    """`rows`: in the document's order; `config`: the settings beside them; `runs`: the rows of each run, if there are
+    several (`rows` then has all of them, or none); `left_out`: how often and where something could not be read."""
 
     rows: list[Row] = field(default_factory=list)
     config: dict[str, object] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Held(Struct):
 
 
 def held(document: Any, name: str = "") -> Held | None:
-    """What a document holds; None if it does not hold metrics. `name`: of its file, used if the content is
+    """What a document holds; None if it holds no metrics. `name`: the file's name, used if the content is
     ambiguous."""
     if name == _SUMMARY and isinstance(document, dict) and measures(document):
         return Held([document])
@@ -100,13 +100,13 @@ def _by_run(rows: list[Row]) -> dict[str, Held]:
 
 
 def _joined(items: list[Any]) -> list[Any]:
-    """The rows of several lists of rows, one list for each launch; other items as they are."""
+    """The rows of several lists of rows (one list for each launch) in one list; other items unchanged."""
     lists = bool(items) and all(isinstance(item, list) and item and isinstance(item[0], dict) for item in items)
     return [row for item in items for row in item] if lists else items
 
 
 def _headed(items: list[Any]) -> Held | None:
-    """Rows as lists, the first of which holds the names."""
+    """The rows, if they are lists and the first list holds the names."""
     first = items[0] if items else None
     named = isinstance(first, list) and len(first) > 1 and all(isinstance(name, str) for name in first)
     return _split({"columns": first, "data": items[1:]}) if named else None
@@ -134,7 +134,7 @@ def _columns(document: Row) -> Held | None:
     length = len(columns[step]) if step is not None else max(lengths, key=lambda n: (lengths[n], n))
     fitting = {k: v for k, v in columns.items() if len(v) == length}
     if step is not None and not measures(k for k in fitting if k != step):
-        return _columns({k: v for k, v in document.items() if k != step})  # its rows are counted
+        return _columns({k: v for k, v in document.items() if k != step})  # without steps: the rows are counted
     if length < 2 or not measures(fitting):
         return None
     if step is not None and first_of("step", fitting) is None:
@@ -146,8 +146,8 @@ def _columns(document: Row) -> Held | None:
 
 
 def evened(document: Any) -> Any:
-    """A document that is cut off within its last column, with all columns at one length: that of the column of steps if
-    it is the last, else that of the other columns."""
+    """A document that is cut off within its last column, with all columns brought to one length: that of the step
+    column if it is the last, else that of the other columns."""
     if isinstance(document, dict):
         columns = {str(key): value for key, value in document.items() if isinstance(value, list)}
         if len(columns) > 1 and (name := list(columns)[-1]) == str(list(document)[-1]):
@@ -176,7 +176,7 @@ def _is_column(values: list[Any]) -> bool:
 
 
 def _step_column(columns: Mapping[str, list[Any]]) -> str | None:
-    """The column of steps: it is called step or steps, or another such name, and its values rise."""
+    """The column of steps, found by its name: `step`, `steps` or another such name."""
     known = first_of("step", columns)
     plural = next((key for key in columns if key.lower().rstrip("s") in names("step")), None)
     return known or plural
@@ -202,7 +202,7 @@ _ACROSS, _UP = ("x", "step", "steps", "iteration", "iterations"), ("y", "value",
 
 
 def _drawn(values: Any) -> Any:
-    """The points of a curve saved for plotting, `{"x": [1, 2], "y": [0.5, 0.6]}`; other values as they are."""
+    """The points of a curve saved for plotting, `{"x": [1, 2], "y": [0.5, 0.6]}`; other values unchanged."""
     if not isinstance(values, dict):
         return values
     x, y = (next((values[key] for key in keys if isinstance(values.get(key), list)), None) for keys in (_ACROSS, _UP))
@@ -236,7 +236,7 @@ def _chunks(document: Row) -> Held | None:
 
 def _points(values: list[Any]) -> list[tuple[int, Any]] | None:
     """Points given as pairs of step and value, as TensorBoard's triples of time, step and value, or as objects with
-    both."""
+    step and value; None for anything else."""
     out = []
     for item in values:
         if isinstance(item, dict) and (key := first_of("step", item)) is not None:
@@ -307,14 +307,14 @@ def _step_of(row: Row) -> float:
 
 
 def _rises(rows: list[Row]) -> bool:
-    """Whether all rows state their steps, and these never fall."""
+    """Whether all rows state their steps, and the steps never fall."""
     steps = [_step_of(row) for row in rows]
     return all(a <= b for a, b in pairwise(steps)) and steps[0] == steps[0]
 
 
 def _kind(key: str) -> str:
-    """`train`, `eval` or `test` if a key says so; `part` if it is a word for a part of a document; empty if it may name
-    a run."""
+    """`train`, `eval` or `test` if a key has a word for it; `part` if it has a word for a part of a document; empty if
+    it may name a run."""
     known, said = row_words().words, set(words_of(key))
     for kind in ("eval", "test", "train"):
         if said & set(known[kind]):
@@ -345,7 +345,7 @@ class Read(Struct):
 
 
 def records(found: Held, origin: str) -> Read:
-    """The records of a document, each row read as a line of JSON."""
+    """The records of a document. Each row is read as a line of JSON."""
     out = Read()
     for reason, (count, where) in found.left_out.items():
         out.skipped[reason] += count

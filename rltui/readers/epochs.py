@@ -1,4 +1,4 @@
-"""Steps that are counted anew in each epoch: they are made to go on after those of the epoch before."""
+"""Steps that are counted anew in each epoch: they are renumbered to continue those of the epoch before."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 MOST = 10**12
-"""No epoch has that many steps: a plan that says so is damaged."""
+"""No epoch has this many steps: a plan that says so is damaged."""
 LOOKS = 16
-"""Rows in which it is seen whether a number stands in a round: a metric that is whole does not."""
+"""How many rows are checked to see whether a number stays the same in a round. A metric with whole values does not."""
 
 
 class UnnamedRounds(Struct):
     """Finds the number that counts the rounds beside a count, whatever it is called: `[1/3] update 4/50`, `chunk 1 step
-    3`. It stands from the first row of a round on, and is one more in the row in which the count begins again where it
-    began. `key`: its place or name; None as long as it is not found."""
+    3`. It stays the same from the first row of a round on, and is one more in the row in which the count begins again
+    where it began. `key`: its place or name; None until it is found."""
 
     key: int | str | None = None
     _first: int = 0
-    _beside: Mapping[int | str, int] = field(default_factory=dict)  # the first count, and have not changed since
+    _beside: Mapping[int | str, int] = field(default_factory=dict)  # numbers beside that count, unchanged since
     _looks: int = 0
 
     def find(self, count: int, beside: Callable[[], Mapping[int | str, int]], last: int | None) -> int | None:
-        """Takes a row. `beside`: gives the whole numbers that may count rounds; `last`: the count of the row before,
-        None for the first one. Returns the round before this one if this row shows which number counts them."""
+        """Takes a row. `beside`: returns the whole numbers that may count rounds; `last`: the count of the row before,
+        None for the first row. Returns the round before this one if this row shows which number counts the rounds."""
         if last is None:
             self._first, self._beside = count, beside()
         elif count >= last and self._beside and self._looks < LOOKS:
@@ -46,7 +46,7 @@ class UnnamedRounds(Struct):
         return None if self.key is None else self._beside[self.key]
 
     def begun(self, count: int, beside: Callable[[], Mapping[int | str, int]], last: int) -> int | str | None:
-        """Which number counts the rounds, if this row begins one."""
+        """The place or name of the number that counts the rounds, if this row begins a round; else None."""
         if not self._beside or count >= last or count > self._first:
             return None
         now = beside()
@@ -60,9 +60,9 @@ class CountsByEpoch(Struct):
 
     base: int = 0
     last: tuple[int, int] | None = None  # epoch and count of the row before
-    stride: int = 0  # the smallest distance between two counts; 0 as long as there are not two
+    stride: int = 0  # the smallest distance between two counts; 0 until there are two
     first: int = 0  # the first count of this epoch
-    idle: bool = False  # what was taken for epochs says nothing of the count
+    idle: bool = False  # what was taken for epochs has nothing to do with the count
     rounds: UnnamedRounds = field(default_factory=UnnamedRounds)
     _begun: dict[int, tuple[int, int]] = field(default_factory=dict)  # epoch -> its base and its first count
 
@@ -70,8 +70,8 @@ class CountsByEpoch(Struct):
         return replace(self, rounds=replace(self.rounds), _begun=dict(self._begun))
 
     def step(self, epoch: int | None, count: int, total: int | None = None) -> int:
-        """The step of a row. `epoch`: None if the row states none: it belongs to the epoch before it. `total`: the
-        steps of one epoch."""
+        """The step of a row. `epoch`: None if the row states none; it then belongs to the epoch of the row before.
+        `total`: the steps of one epoch."""
         last = self.last
         total = total if total is not None and total < MOST else None
         if epoch is None:
@@ -79,12 +79,12 @@ class CountsByEpoch(Struct):
                 return count
             epoch = last[0]
         if last is not None and epoch < last[0] and count > last[1] and not self.base:
-            self.idle = True  # the count goes on, so it is not that of the epochs: a title inside a step
+            self.idle = True  # the count goes on, so the epochs do not restart it: they are titles inside a step
         if self.idle and last is not None:
             epoch = last[0]
         if last is None:
             self.first = count
-        elif epoch > last[0] and (count < last[1] or count == last[1] == total):  # a row at the end of each
+        elif epoch > last[0] and (count < last[1] or count == last[1] == total):  # or one row at each epoch's end
             self.base += total or last[1] - self.first + (self.stride or 1)
             self.first = count
         elif epoch < last[0]:
@@ -98,11 +98,11 @@ class CountsByEpoch(Struct):
         return self.base + count
 
     def round_beside(self, count: int, beside: Callable[[], Mapping[int | str, int]]) -> int | str | None:
-        """Which of the whole numbers `beside` a count, by place or name, counts its rounds; None if none is known to.
-        Asked of each row that states no epoch, before its `step`."""
+        """The place or name of the number `beside` a count that counts its rounds; None if none is known. Called for
+        each row that states no epoch, before its `step`."""
         if self.rounds.key is None:
             before = self.rounds.find(count, beside, None if self.last is None else self.last[1])
-            if before is not None and self.last is not None:  # so the counts so far were of that one
+            if before is not None and self.last is not None:  # so the counts so far belonged to that round
                 self._begun = {before: (self.base, self.first)}
                 self.last = before, self.last[1]
         return self.rounds.key
@@ -116,11 +116,11 @@ class CountsByEpoch(Struct):
         return self.step(None if self.last is None else self.last[0], count)
 
     def steps(self, epochs: Iterable[int | None], counts: list[int]) -> list[int]:
-        """The steps of several rows. A negative count stands for none."""
+        """The steps of several rows. A negative count means that the row states none."""
         return [self.step(epoch, count) if count >= 0 else count for epoch, count in zip(epochs, counts, strict=True)]
 
     def many(self, epochs: NDArray[np.float64] | None, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The steps of many rows at once. A NaN epoch stands for none."""
+        """The steps of many rows at once. A NaN epoch means that the row states none."""
         import numpy as np
 
         if epochs is None:
@@ -142,18 +142,18 @@ class CountsByEpoch(Struct):
 
 
 def epoch_key(keys: Collection[str], step: str | None) -> str | None:
-    """The key that states the epoch of a row, or else the round of an outer loop, which is not the key of its steps."""
+    """The key that states the epoch of a row, else the key of the round of an outer loop, if that is not the step's."""
     return first_of("epoch", keys) or round_of(key for key in keys if key != step)
 
 
 def round_of(names: Iterable[str]) -> str | None:
-    """The one of these names that counts rounds, in each of which the step of the same row may be counted anew; None
-    for none."""
+    """The first of these names that counts rounds, in each of which the row's step may be counted anew; None if none
+    does."""
     rounds, none = either("outer", "rounds"), words().phases
     return next((name for name in names if name.lower() in rounds and name.lower() not in none), None)
 
 
 def epoch_of(value: object) -> int | None:
-    """The epoch in a cell; None if it is not a whole number: a fraction does not tell where a count began."""
+    """The epoch in a cell; None if it is not a whole number: a fraction does not show where a count began."""
     x = number(value)
     return int(x) if x is not None and abs(x) < 1e9 and x == int(x) else None

@@ -1,4 +1,4 @@
-"""The formats of metrics: the properties of each, in one table for discovery, readers and sessions, and its reader."""
+"""The formats of metrics: the properties and the reader of each, in one table for discovery, readers and sessions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SEVERAL = "several"
 """`sniff` returns this for a file that may hold several runs, or one metric of several runs. Each of its runs has a
 format."""
 SAMPLES = "samples"
-"""The format of samples with their steps: they make a run only if no other file does."""
+"""The format of samples with their steps. They are a run only if no other file is."""
 MESSAGES = "messages"
-"""The format of a log that holds warnings and errors but no metric: it belongs to a run, but is not a run by itself."""
+"""The format of a log with warnings and errors but no metric. It belongs to a run, but is not a run by itself."""
 
 CONSOLES = frozenset(("verl-console", "trl-console", "console"))
-"""One format under the name of the dialect that its first lines show."""
+"""All of these are one format, named by the dialect that its first lines show."""
 
 Held = Literal["in a file", "in a database", "in a folder", "by a service"]
 
@@ -30,14 +30,15 @@ class Format(Record):
     """A container, or the text that a trainer prints.
 
     `rank`: if two formats hold a cell of the same step and key, the one with the higher rank counts. Files written for
-    machines rank above printed text, which is rounded, and this above a copy inside a checkpoint, which is late.
-    `held`: where its runs are: one in each file, several in a database, in small files of a folder, or at a service.
+    machines rank above printed text, which is rounded, and printed text above a copy inside a checkpoint, which is
+    late. `held`: where its runs are: one in each file, several in a database, in small files of a folder, or at a
+    service.
 
     `begins`: where reading can begin if the file is not a single document: at any line, at the border of a block, or
     anywhere (its reader finds the next record by itself). `states_step`: its rows state their step. `copies`: the other
-    files of the run hold the same, and this one holds it late (a checkpoint's state), or its rows have to be counted
-    from the first one on (printed rows without a step); its end cannot be read alone. `prints`: it holds what the
-    program printed, with warnings and errors. `lag`: how far its writer is behind, in words.
+    files of the run hold the same, and this one holds it late (a checkpoint's state), or its rows must be counted from
+    the first one on (printed rows without a step); its end cannot be read alone. `prints`: it holds what the program
+    printed, with warnings and errors. `lag`: how far its writer is behind, in words.
     """
 
     rank: int
@@ -56,13 +57,13 @@ def formats() -> dict[str, Format]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether files of both formats are read alike."""
+    """Whether files of both formats are read in the same way."""
     return one == other or {one, other} <= CONSOLES
 
 
 @cache
 def in_order_of_belief() -> tuple[str, ...]:
-    """The names, those of the highest rank first."""
+    """The names of the formats, the highest rank first."""
     return tuple(sorted(formats(), key=lambda name: -formats()[name].rank))
 
 
@@ -73,8 +74,8 @@ def formats_held(how: Held) -> tuple[str, ...]:
 
 
 def make(format: str, name: str = "", run: str = "") -> Reader:
-    """A new reader for one file. `name`: its base name, used if the content is ambiguous; `run`: the one to read, if
-    the file holds several. Raises ValueError for a format that is not held in a file."""
+    """A new reader for one file. `name`: the file's base name, used if the content is ambiguous; `run`: the run to
+    read, if the file holds several. Raises ValueError for a format that is not held in a file."""
     if format in CONSOLES:
         from rltui.readers.console.launches import ConsoleLog
 
@@ -133,7 +134,7 @@ def _notes() -> NoteFinder:
 
 
 def make_unpacking(format: str, name: str = "", run: str = "") -> Reader:
-    """The same, for bytes that may be compressed or UTF-16."""
+    """A new reader like that of `make`, for bytes that may be compressed or UTF-16."""
     from rltui.readers.compressed import UnpackingReader
 
     return UnpackingReader(make(format, name, run))

@@ -1,8 +1,8 @@
-"""Reads many lines of JSON at once that differ only in their numbers.
+"""Reads many lines of JSON at once, if they differ only in their numbers.
 
-A trainer's rows have the same keys in the same order. So the text around the numbers is the same in each line: it is
-compared as a whole, and shows where the numbers are. A line that differs in anything else is left to the reader's own
-parser.
+A trainer's rows have the same keys in the same order, so the text around the numbers is the same in each line. This
+text is compared as a whole, and shows where the numbers are. A line that differs in anything else is left to the
+reader's own parser.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ Path = tuple[str, ...]
 _MARK = rb'":'
 _VALUE = re.compile(rb'":( *)(-?[0-9][0-9.eE+-]*)(?=[ ,}])')
 _LONGEST_GAP = 160
-"""Most bytes between two numbers. Longer keys are rare, and each gap of a line costs as much as the longest."""
+"""The most bytes between two numbers. Longer keys are rare, and each gap of a line costs as much as the longest."""
 _LONGEST_NUMBER = 31
 
 
 class Skeleton(Struct, frozen=True):
     """The text around the numbers of a line. `paths`: the place of each number in the object, in the order of the line.
 
-    `marks`: how often `":` occurs in the line; `at`: after which of these marks each number begins; `pads`: the bytes
-    from there to the number. `gaps`: the texts before the first number, between numbers, and after the last.
+    `marks`: how often `":` occurs in the line; `at`: the index of the mark before each number; `pads`: the bytes from
+    the beginning of that mark to the number. `gaps`: the texts before the first number, between numbers, and after the
+    last.
     """
 
     paths: tuple[Path, ...]
@@ -73,8 +74,8 @@ class Skeleton(Struct, frozen=True):
         )
 
     def read(self, lines: list[bytes]) -> tuple[Flags, Floats]:
-        """Which of these whole lines have this shape, and their numbers: a row for each line, a column for each
-        path."""
+        """Which of these whole lines have this shape, and their numbers: one row for each such line, one column for
+        each path."""
         words = -(-max(map(len, self.gaps)) // WORD)
         pad = bytes(WORD * max(words, _LONGEST_NUMBER // WORD + 1))
         b = np.frombuffer(b"".join([*lines, pad]), dtype=np.uint8)
@@ -113,8 +114,8 @@ class Skeleton(Struct, frozen=True):
 
 
 def stretches(skeleton: Skeleton, lines: list[bytes]) -> Iterator[tuple[list[bytes], Floats | None]]:
-    """Pieces of the lines, in order; each piece of the skeleton's shape with its numbers, a row for each path. If there
-    would be too many short pieces, all lines are one piece without numbers."""
+    """Pieces of the lines, in order. A piece with the skeleton's shape comes with its numbers, one row for each path.
+    If there would be too many short pieces, all lines are one piece without numbers."""
     fits, numbers = skeleton.read(lines)
     borders = [0, *(np.flatnonzero(fits[1:] != fits[:-1]) + 1).tolist(), len(fits)]
     if len(borders) > 2 + len(fits) // ODD_SHARE:
@@ -148,7 +149,7 @@ def _digit(byte: Bytes) -> Flags:
 
 
 def _leaves(row: Any) -> list[tuple[Path, object]]:
-    """The values of a row and of its objects, with their keys; deeper objects count as values."""
+    """The values of a row and of the objects in it, with their keys; deeper objects count as values."""
     out: list[tuple[Path, object]] = []
     for key, value in row.items():
         if isinstance(value, dict):

@@ -1,5 +1,5 @@
-"""JSON as people save it: in lines, with comments, trailing commas or Python's words, several documents in a file, or
-cut off."""
+"""Reads JSON as people save it: in lines, with comments, trailing commas or Python's words, as several documents in a
+file, or cut off."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ _LAST_COMMA = lazy(rf"({_STRING})|,(?=\s*[\]}}])")
 _TOKEN = lazy(rf"{_STRING}|'(?:\\.|[^'\\\n])*'|[\"']|\w?[\[({{]|[\])}},]")
 _WRAPPED = lazy(r"\b(?:[a-z]+\.)?(?:tensor|array|float\d*|int\d*)\((\[[^\[\]()]*\]|[^\[\]()]*?)(?:, *[a-z]+=[^()]*)?\)")
 _PYTHON = lazy(r"['(]|\d:")
-"""Signs of Python that JSON does not have."""
+"""Python syntax that JSON does not have."""
 _NOT_FINITE = lazy(r"\b(?:nan|inf|NaN|Infinity)\b")
 _INFINITE = "1e999"
-"""A literal that Python reads as infinite, for NaN and all infinities: it only matters that the value is not finite."""
+"""A literal that Python reads as infinite. It replaces NaN and all infinities: only that a value is not finite
+matters."""
 MAX_LITERAL = 1 << 24
-"""Longest text read as Python's literals, which take twenty times the memory of JSON."""
+"""The longest text that is read as Python literals, which take twenty times the memory of JSON."""
 _CLOSES = {"[": "]", "{": "}", "(": ")"}
 _TRIES = 4
-"""So many of the last places are tried as the end of a text that is cut off: what follows them may be damaged."""
+"""How many of the last places are tried as the end of a text that is cut off: the text after them may be damaged."""
 
 
 def documents(text: bytes) -> list[Any]:
@@ -48,7 +49,7 @@ def documents(text: bytes) -> list[Any]:
 
 
 def whole_part(text: bytes) -> list[Any]:
-    """The same for a file that is cut off: its complete part. Raises ValueError or RecursionError."""
+    """The documents in the complete part of a file that is cut off. Raises ValueError or RecursionError."""
     for _, closed in cut_short(_cleaned(text.decode("utf-8", "replace"))):
         try:
             return documents(closed.encode())
@@ -58,8 +59,8 @@ def whole_part(text: bytes) -> list[Any]:
 
 
 def cut_short(text: str) -> Iterator[tuple[int, str]]:
-    """The places where complete rows or columns end in a text that is cut off, the last one first; each with the text
-    up to there, its open brackets closed."""
+    """The places where complete rows or columns end in a text that is cut off, the last one first. With each comes the
+    text up to there, with its open brackets closed."""
     open_: list[str] = []
     ends: deque[tuple[int, str]] = deque(maxlen=_TRIES)
     for token in _TOKEN.finditer(text):
@@ -84,16 +85,16 @@ def _closing(open_: list[str]) -> str:
 
 
 def _is_between(open_: list[str], word: str) -> bool:
-    """Whether a whole row or column, or a cell of a column, ends with this bracket or comma; false if a part of a row
-    does."""
-    lists = [word != "{" for word in open_ if len(word) == 1 or word[-1] != "("]  # without calls as `array(`
+    """Whether this bracket or comma ends a whole row or column, or a cell of a column; False if it ends a part of a
+    row."""
+    lists = [word != "{" for word in open_ if len(word) == 1 or word[-1] != "("]  # without calls like `array(`
     if any(outer for outer, _ in pairwise(lists)):
         return False  # in a row within a list
     return len(lists) < 2 or lists[-1] or word == "]"
 
 
 def end_of(text: str, at: int = 0) -> int | None:
-    """The end of the first bracket that opens after `at`; None if it does not close."""
+    """The place after the bracket that closes the first one opened after `at`; None if that one does not close."""
     open_: list[str] = []
     for token in _TOKEN.finditer(text, at):
         word = token[0]
@@ -108,7 +109,8 @@ def end_of(text: str, at: int = 0) -> int | None:
 
 
 def is_alone(text: bytes, whole: bool) -> bool:
-    """Whether a text is one list or dict and nothing else; if it is not the `whole` text, whether it may be."""
+    """Whether a text is one list or dict and nothing else. If `whole` is False, the text is only the beginning, and the
+    answer is whether it may be one."""
     if not text.startswith((b"{", b"[")):
         return False
     decoded = text.decode("utf-8", "replace")
@@ -163,7 +165,7 @@ def _literal(text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """The value with the types of JSON: lists for tuples, text for what JSON does not have."""
+    """The value in JSON's types: lists instead of tuples, and text for what JSON does not have."""
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
     if isinstance(value, dict):
@@ -176,8 +178,7 @@ _SIDE_BY_SIDE = lazy(rb"\}\s*,?\s*\{")
 
 
 def _side_by_side(line: bytes) -> list[Object] | None:
-    """The objects of a line that holds several, one after the other, because line ends were lost or came late; None for
-    any other line."""
+    """The objects of a line that holds several because line ends were lost or came late; None for any other line."""
     if not line.lstrip().startswith(b"{") or _SIDE_BY_SIDE.search(line) is None:
         return None
     try:
@@ -188,8 +189,8 @@ def _side_by_side(line: bytes) -> list[Object] | None:
 
 
 class ObjectLines:
-    """Reads the lines of one file. `number`: of the newest line; `skip` is called with the reason if a line is left
-    out. `strange`: the newest lines that are not JSON, with their numbers, for whoever reads them to take."""
+    """Reads the lines of one file. `number`: the number of the newest line; `skip` is called with the reason if a line
+    is left out. `strange`: the newest lines that are not JSON, with their numbers; the caller takes them from there."""
 
     def __init__(self, skip: Callable[[str], None]) -> None:
         self.number = 0
@@ -197,8 +198,8 @@ class ObjectLines:
         self.strange: list[tuple[int, bytes]] = []
 
     def read(self, lines: list[bytes]) -> Iterator[tuple[int, list[Object], bool]]:
-        """Rows of consecutive lines with the number of the first, and whether they were strict JSON (in which no number
-        is NaN or infinite)."""
+        """Yields rows of consecutive lines: the number of the first line, the rows, and whether they were strict JSON
+        (in which no number is NaN or infinite)."""
         first = self.number + 1
         try:
             rows = list(map(orjson.loads, lines))
@@ -254,7 +255,7 @@ class ObjectLines:
                     return None, True
                 return self._parse_line(
                     text[begun:]
-                )  # a row cut off as its writer ended, then a row of the next launch
+                )  # a row cut off when its writer ended, then a row of the next launch
         if not isinstance(row, dict):
             self._skip("line that is not a JSON object")
             return None, True

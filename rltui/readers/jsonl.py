@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 MAX_LAYOUTS = 10_000
 MAX_DEPTH = 8
 AT_ONCE = 64
-"""Rows parsed at once: few enough that their objects stay in the processor's cache."""
+"""How many rows are parsed at once: few enough that their objects stay in the processor's cache."""
 LEARNT = 4
-"""After `AT_ONCE` times this many rows it is tried again whether the rows that follow have equal text around their
-numbers."""
+"""After `AT_ONCE` times this many rows, the reader checks again whether the following rows have equal text around
+their numbers."""
 
 
 class _Layout(Struct, frozen=True):
-    """What the keys of a row show: which hold step, time and planned steps, and whether cells are objects."""
+    """What the keys of a row show: which keys hold step, time and planned steps, and whether cells are objects."""
 
     step: str | None
     time: str | None
@@ -69,17 +69,17 @@ SAMPLE = "row of a sample among rows of metrics"
 
 
 class FindsNotes(Protocol):
-    """Finds notes in the lines of what a program prints (`console.notes.NoteFinder`)."""
+    """Finds notes in the lines that a program prints (`console.notes.NoteFinder`)."""
 
     def line(self, text: str, line: int, step: int | None) -> list[Note]: ...
     def finish(self, line: int, step: int | None) -> list[Note]: ...
 
 
 class JsonlReader(EpochReader):
-    """One JSON object in each line. Rows of equal keys are read column by column. If such rows follow each other at one
-    step, they are samples of the step, and their mean counts. `samples`: rows with text are samples too, else they are
-    left out. `run`: the one to read, if a column names several. `notes` makes what finds notes in lines that are no
-    rows: a program may print its rows and its last words into one file."""
+    """Reads one JSON object from each line. Rows of equal keys are read column by column. If such rows follow each
+    other at one step, they are samples of the step, and their mean counts. `samples`: rows with text are samples too;
+    else they are left out. `run`: the run to read, if a column names several. `notes` makes the object that finds notes
+    in lines that are not rows: a program may print its rows and its last words into one file."""
 
     whole = False
 
@@ -165,7 +165,7 @@ class JsonlReader(EpochReader):
         return None if self._stated == NO_STEP else self._stated
 
     def _tell(self, out: list[Record], before: int) -> None:
-        """What the program printed among the rows, ahead of a line: a traceback, or the words with which it ends."""
+        """Adds notes on what the program printed among the rows before a line: a traceback, or its last words."""
         while self._lines.strange and self._lines.strange[0][0] < before:
             line, text = self._lines.strange.pop(0)
             if self._notes is None and self._find_notes is not None:
@@ -175,7 +175,7 @@ class JsonlReader(EpochReader):
             out += self._notes.line(text.decode("utf-8", "replace").rstrip(), line, self._step)
 
     def _read_many(self, lines: list[bytes], out: list[Record]) -> None:
-        """Reads lines that differ from those before only in their numbers at once, the others one by one."""
+        """Reads many lines at once if they differ from those before only in their numbers, the others one by one."""
         from rltui.readers.json_bulk import Skeleton, stretches
 
         done = 0
@@ -208,8 +208,8 @@ class JsonlReader(EpochReader):
         return layout is not None and layout.step is not None and layout.total is None and not layout.nested
 
     def _take(self, paths: tuple[tuple[str, ...], ...], numbers: Floats, last: bytes) -> bool:
-        """Adds rows by the columns of their numbers; false, with nothing added, if they must be read one by one.
-        `last`: the last of their lines."""
+        """Adds rows by the columns of their numbers. Returns False, with nothing added, if they must be read one by
+        one. `last`: the last of their lines."""
         from rltui.readers import bulk
 
         newest = orjson.loads(last)
@@ -242,8 +242,8 @@ class JsonlReader(EpochReader):
         return True
 
     def _flags_of(self, rows: list[Object], keys: tuple[str, ...]) -> tuple[str, ...]:
-        """The keys that may say what rows of these keys are; with `""` among them if the rows may hold a text, a list
-        of measurements, or one value each."""
+        """The keys whose values may show what kind of rows these are. `""` is among them if the rows may hold a text, a
+        list of measurements, or one value each."""
         flags = self._flags.get(keys)
         if flags is None:
             row = rows[0]
@@ -258,7 +258,7 @@ class JsonlReader(EpochReader):
             if len(self._flags) < MAX_LAYOUTS:
                 self._flags[keys] = flags
         if "" not in flags and any(may_be_named(row) and spread_out(row) is not row for row in rows):
-            return (*flags, "")  # rows of the same keys need not be so
+            return (*flags, "")  # other rows with the same keys may not need this
         return flags
 
     def _add_flagged(
@@ -292,7 +292,7 @@ class JsonlReader(EpochReader):
             return None
         given = unquoted(row)
         row = spread_out(hoisted(by_name(given)))
-        if row is not given:  # what says the kind may be in an object, or be the name of one
+        if row is not given:  # the kind may be stated inside an object, or by the name of one
             dissolved, said = [key for key in said if key not in row], flag_of(row)
             kind = kind_of(row, said) or (kind_of(dict.fromkeys(dissolved, True), dissolved) if dissolved else None)
         else:
@@ -322,7 +322,7 @@ class JsonlReader(EpochReader):
         return row if samples or step is None else self._labels.told(row, step, kind)
 
     def _add_data(self, rows: list[Object], strict: bool, line: int, out: list[Record]) -> None:
-        """Adds rows of equal keys, one of which is `data`: an object of cells, or an ordinary cell."""
+        """Adds rows of equal keys, one of which is `data`. Its value is an object of cells, or an ordinary cell."""
         data = [row["data"] for row in rows]
         at = 0
         keys_of: Callable[[Any], object] = tuple if set(map(type, data)) == {dict} else _keys
@@ -344,7 +344,7 @@ class JsonlReader(EpochReader):
                 self._plan = None  # the planned steps are those of one epoch
             self._stated = next((step for step in reversed(steps) if step != NO_STEP), self._stated)
             self._surplus += len(rows)
-        else:  # an event, or an evaluation: of the newest step, in a file whose rows state theirs
+        else:  # an event or evaluation: belongs to the newest step, in a file whose other rows state their steps
             steps = [self._stated if self._surplus > i else NO_STEP for i in range(len(rows))]
             self._surplus -= len(rows)
         times = None if layout.time is None else times_of([row[layout.time] for row in rows])
@@ -366,7 +366,7 @@ class JsonlReader(EpochReader):
     def _steps(self, rows: list[Object], layout: _Layout, line: int) -> list[int]:
         stated: list[Any] = [row[layout.step or ""] for row in rows]
         if self._steps_of.in_doubt and layout.step in names("step"):
-            self._steps_of.in_doubt = False  # it was none
+            self._steps_of.in_doubt = False  # the doubtful column was not the step
         if self._steps_of.in_doubt:
             self._steps_of.look_at(stated)
             if self._steps_of.counted:  # then it is a metric
@@ -385,7 +385,7 @@ class JsonlReader(EpochReader):
         return out
 
     def _of_epochs(self, counts: list[int], cells: list[Object], layout: _Layout) -> list[int]:
-        """The steps of rows that state these counts, which may begin anew in each epoch."""
+        """The steps of rows with these counts, which may begin anew in each epoch."""
         if layout.epoch is None:
             return counts if self._epochs.last is None else self._epochs.steps([None] * len(counts), counts)
         return self._epochs.steps([epoch_of(inner.get(layout.epoch)) for inner in cells], counts)

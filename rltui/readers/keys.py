@@ -19,19 +19,19 @@ MAX_STEP = (1 << 53) - 1
 """The largest step: up to here a float holds whole numbers exactly."""
 COUNTED = "steps that are not whole numbers from 0 on: their rows are counted instead"
 LAST_SECOND = 1e11
-"""Seconds since the epoch stay below this until the year 5138: larger time stamps are milliseconds, micro- or
+"""Seconds since the epoch stay below this until the year 5138. Larger time stamps are milli-, micro- or
 nanoseconds."""
 FINER_UNITS = 3
 NOTEBOOK_LOSS, _VALIDATION = "Training Loss", "Validation "
-"""How HF's table in a notebook calls the training loss, and what it puts before the names of an evaluation."""
+"""HF's name for the training loss in its notebook table, and the prefix there of an evaluation's names."""
 SINCE_EPOCH = 1e8
-"""Fewer seconds than this are counted from the start of the run."""
+"""Fewer seconds than this are not a time since the epoch, but counted from the start of the run."""
 
 RISING = 3
-"""Rows that show whether a doubtful name is that of the steps."""
+"""How many rows show whether a column with a doubtful name holds the steps."""
 EQUALS = ("step", "global_step", "update")
-"""Names of which the first in a line is as good as the others: in each epoch a `step` may begin again, and beside an
-`update` it may count samples."""
+"""Names that are equally good, so that the first in a line counts: a `step` may begin again in each epoch, and beside
+an `update` it may count samples."""
 
 
 KeyKind = Literal[
@@ -40,10 +40,10 @@ KeyKind = Literal[
 
 
 class Keys(Record):
-    """Keys by kind, the most reliable first. `perhaps_step`: that of the steps if there is no other and it rises;
-    `checkpoint`: name or path of the one that a row is about; `config`: above the settings in a row or document;
-    `whole_config`: above all settings of a config file; `update`: metrics of an update of the policy; `text`:
-    texts of samples."""
+    """Keys by kind, the most reliable first. `perhaps_step`: holds the step if no other key does and the values rise;
+    `checkpoint`: name or path of the checkpoint that a row is about; `config`: above the settings in a row or document;
+    `whole_config`: above all settings of a config file; `update`: metrics of a policy update; `text`: texts of
+    samples."""
 
     step: tuple[str, ...]
     perhaps_step: tuple[str, ...]
@@ -63,13 +63,14 @@ def _keys() -> Keys:
 
 
 def names(kind: KeyKind) -> tuple[str, ...]:
-    """Keys of one kind, the most reliable first."""
+    """The keys of one kind, the most reliable first."""
     found: tuple[str, ...] = getattr(_keys(), kind)
     return found
 
 
 def step_key(cells: Mapping[str, object]) -> str | None:
-    """The key of a row's step; if it has none, that of the checkpoint which it is about, if that names a step."""
+    """The key of a row's step; else the key of the checkpoint that the row is about, if that names a step; else
+    None."""
     told = first_of("step", cells)
     if told is None:
         told = next((key for key in names("checkpoint") if key in cells and step_of(cells[key])[0] is not None), None)
@@ -94,15 +95,15 @@ def _spelt(name: str) -> str:
 
 
 def place_of_step(name: str) -> int:
-    """How reliable the name of a count of steps is: its place among the keys, after all of them if it is none; those
-    of `EQUALS` share the first."""
+    """How reliable a name is as that of the step: its place among the step keys. The names in `EQUALS` share the first
+    place; a name that is not among the keys comes after all of them."""
     spelt = _spelt(name)
     return 0 if spelt in EQUALS else 1 + _places().get(spelt, len(names("step")))
 
 
 def of_headings(headings: Sequence[str]) -> dict[str, str]:
-    """The keys of HF's dict lines for the columns of the table that a notebook shows: `loss` for `Training Loss`,
-    `eval_loss` for `Validation Loss`. Any other column beside it that begins with a capital is of the evaluation, too:
+    """The keys of HF's dict lines for the columns of its notebook table: `loss` for `Training Loss`, `eval_loss` for
+    `Validation Loss`. Beside the latter, any other column that begins with a capital belongs to the evaluation, too:
     `eval_reward` for `Reward`."""
     evaluated = any(heading.startswith(_VALIDATION) for heading in headings)
 
@@ -120,8 +121,8 @@ _CHECKPOINT = lazy(r"(?:^|[/_-])(?:step|iter|iteration|checkpoint|ckpt)s?[-_ ]?(
 
 
 def step_of(value: object) -> tuple[int | None, int | None]:
-    """Step and planned steps in a step cell: 3, 3.0, "3", "3/100" or "out/checkpoint-3". None for each that it does not
-    hold."""
+    """The step and the planned steps in a step cell: 3, 3.0, "3", "3/100" or "out/checkpoint-3". Each is None if the
+    cell does not hold it."""
     if isinstance(value, int) and not isinstance(value, bool):
         return (value if 0 <= value <= MAX_STEP else None), None
     if isinstance(value, str) and (named := _CHECKPOINT.search(value)) is not None:
@@ -139,7 +140,8 @@ class StepColumn:
     """The steps of one file. A column with fractions does not hold steps but, say, epochs: from the first fraction on,
     rows are counted instead. So are rows whose step is negative or beyond `MAX_STEP`. `skip` is called for each.
 
-    `in_doubt`: its name tells little. It holds steps if they rise in its first `RISING` rows and are no times."""
+    `in_doubt`: the column's name is doubtful. It holds steps if the values rise in the first `RISING` rows and are not
+    times."""
 
     def __init__(self, skip: Callable[[str, int], None]) -> None:
         self._skip = skip
@@ -147,7 +149,7 @@ class StepColumn:
         self._doubtful: list[int] = []
 
     def look_at(self, values: Sequence[object]) -> None:
-        """Decides by the first values, if there are enough of them, whether a doubtful name is that of the steps."""
+        """Decides by the first values, if there are enough, whether a column with a doubtful name holds the steps."""
         first = [step_of(value)[0] for value in values[:RISING]]
         if len(first) > 1 or (first and first[0] is not None and first[0] >= SINCE_EPOCH):
             rising = all(step is not None and step < SINCE_EPOCH for step in first)
@@ -171,8 +173,8 @@ class StepColumn:
 
 
 def time_of(value: object) -> float:
-    """Seconds since the epoch in a time cell: a number, ISO 8601 text, or a date as in e-mails; NaN if it is none of
-    these."""
+    """Seconds since the epoch in a time cell, which may hold a number, ISO 8601 text, or a date as in e-mails; NaN for
+    anything else."""
     x = number(value)
     if x is None and isinstance(value, str):
         try:
@@ -183,7 +185,7 @@ def time_of(value: object) -> float:
 
 
 def is_time(value: object) -> bool:
-    """Whether a cell holds a point in time: a cell called `time` may also hold a duration."""
+    """Whether a cell holds a point in time. A cell called `time` may also hold a duration."""
     return not isnan(time_of(value))
 
 

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 MAX_LINE = 1 << 20
-"""Longest line that is read: trainers do not write longer ones, and a file without newlines must not fill the
+"""The longest line that is read: trainers do not write longer ones, and a file without newlines must not fill the
 memory."""
 MANY_BYTES = 1 << 17
-"""From this many bytes on, the import of polars pays: live rows and the newest rows of a log are fewer bytes."""
+"""From this many bytes on, importing polars pays off. Live rows and the newest rows of a log have fewer bytes."""
 FEW_BYTES = 1 << 13
-"""Fewer bytes than this are parsed as fast without polars, even once it is imported."""
+"""Fewer bytes than this are parsed just as fast without polars, even once it is imported."""
 TOO_LONG = "line longer than 1 MiB"
 
 
 class LineBuffer:
     """Holds back the unfinished last line. With `carriage_returns`, a progress bar's `\\r` ends a line, too.
 
-    `too_long`: for each line that the last `feed` left out as longer than MAX_LINE, the number of newlines before it in
-    what that `feed` returned. `peeked_whole`: what `peek` returned before was a whole line, which is not returned
-    again.
+    `too_long`: one entry for each line that the last `feed` left out because it is longer than MAX_LINE: the number of
+    newlines before it in what that `feed` returned. `peeked_whole`: `peek` had returned a whole line, which `feed` does
+    not return again.
     """
 
     def __init__(self, carriage_returns: bool = False) -> None:
@@ -33,8 +33,8 @@ class LineBuffer:
         self.peeked_whole = False
 
     def feed(self, data: bytes) -> bytes:
-        """Returns all lines that are complete now, each with its line end. Of a line that is too long only the line end
-        is returned."""
+        """Returns all lines that are now complete, each with its line end. A line that is too long is replaced by its
+        line end."""
         self.too_long = []
         self.peeked_whole = False
         end = self._last_end(data, 0, len(data))
@@ -111,7 +111,8 @@ class LineBuffer:
 
 @contextmanager
 def unchanged(skipped: Counter[str], skipped_at: dict[str, str]) -> Iterator[None]:
-    """Forgets what is skipped inside the `with` block. The objects stay the same, as others hold references to them."""
+    """Forgets what is skipped inside the `with` block. The objects stay the same because others hold references to
+    them."""
     before, places = skipped.copy(), skipped_at.copy()
     yield
     skipped.clear()

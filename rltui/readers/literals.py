@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-# A completion with `\d` in it is no mistake in rltui's code, and the terminal belongs to the screen.
+# A completion with `\d` in it is not a mistake in rltui's code, and a warning would disturb the screen.
 warnings.filterwarnings("ignore", module="<unknown>")
 
 NO_VALUE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
@@ -19,7 +19,7 @@ NO_VALUE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 
 
 def literal(text: str) -> Any:
-    """The value of a text of numbers, strings, lists, dicts, sets and tuples."""
+    """The value of a text that consists of numbers, strings, lists, dicts, sets and tuples."""
     return ast.literal_eval(text)
 
 
@@ -52,8 +52,8 @@ def number(text: bytes) -> float | None:
 
 
 def lenient(line: bytes) -> Any:
-    """JSON as Python writes it: with NaN and Infinity, and with integers of any length (one that Python refuses to read
-    is infinite). Raises ValueError or RecursionError."""
+    """Reads JSON as Python writes it: with NaN and Infinity, and with integers of any length (one that Python refuses
+    to read becomes infinite). Raises ValueError or RecursionError."""
     text = line.decode("utf-8", "replace")
     try:
         return json.loads(text)
@@ -68,7 +68,7 @@ def finite_or_marked(value: float) -> float:
 
 
 def leaves(text: bytes, path: str) -> Iterator[tuple[str, float]]:
-    """The numbers in a JSON object, their keys joined with ".". A media object (with `_type`) gives none."""
+    """The numbers in a JSON object, with nested keys joined by ".". A media object (with `_type`) gives none."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

@@ -8,10 +8,10 @@ from rltui.data_files import Record, kept, read
 
 
 class LogKeys(Record):
-    """An entry of a log service has one of `line`, the program's line, and one of `stamp`. A logger's line has one of
-    `message` and one of `level`, which no row of metrics has, and may have one of `time`.
+    """An entry of a log service has one key of `line` (the program's line) and one of `stamp`. A logger's line has one
+    key of `message` and one of `level`, which no row of metrics has, and may have one of `time`.
 
-    `place`: numbers that a logger itself adds; `record`: objects that it adds; `fields`: objects whose name does not
+    `place`: numbers that the logger itself adds; `record`: objects that it adds; `fields`: objects whose name does not
     become part of the names of the numbers in them."""
 
     line: tuple[str, ...]
@@ -25,7 +25,7 @@ class LogKeys(Record):
 
     @property
     def own_numbers(self) -> frozenset[str]:
-        """Numbers that are the logger's own and no metrics."""
+        """Numbers that the logger adds itself, which are not metrics."""
         return frozenset((*self.place, *self.level, *self.time))
 
 

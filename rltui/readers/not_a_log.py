@@ -1,4 +1,4 @@
-"""Says why a file is not a log: what its first bytes are instead."""
+"""Explains why a file is not a log: what its first bytes are instead."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rltui.readers.compressed import NotSupported, unpacked_head
 from rltui.text import clean_key
 
 _HOLE = bytes(64)
-"""logrotate's copytruncate leaves at least this many zeros in a log. Looked for first, as it is faster than the
-pattern, which tries every byte."""
+"""logrotate's copytruncate leaves at least this many zeros in a log. They are looked for first, because that is faster
+than the pattern, which tries every byte."""
 _NULS = lazy(rb"\0{64,}(?=[\n\r\x20-\x7e]|\Z)")
 _STRAY = 2
-"""Most zeros in the beginning of a text, outside of such holes: an interrupted write leaves one."""
+"""The most zeros in the beginning of a text, outside of such holes: an interrupted write leaves one."""
 _BINARY = lazy(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _NUMBERS = rb"[ \t]*[-+]?\d[\d.eE+\-]*(?:[ \t]*[,;\t| ][ \t]*(?:[-+]?[\d.][\d.eE+\-]*|nan|NaN|))+[ \t]*\r?\n"
 _NAMELESS = lazy(rb"(?:%s){3,}" % _NUMBERS)
@@ -27,20 +27,20 @@ _WORD = lazy(r"[(\[\"'“‘*_`]{0,3}[^\W\d_]+(?:[-'’/][^\W\d_]+)*[)\]\"'”�
 _SENTENCE = lazy(r"[^\W\d_][)\"'”]?[.!?] +[^\W\d_]")
 _BULLET = " \t>*-+#•"
 _LOOKED_AT = 400
-"""Lines that are looked at."""
+"""How many lines are looked at."""
 _FEWEST_WORDS = 6
 _OTHER_PACKINGS = {b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z", b"\x04\x22\x4d\x18": "lz4"}
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether this is not text."""
+    """Whether a file that begins with `head` is not text."""
     text = (_NULS.sub(b"", head) if _HOLE in head else head)[:4096]
     return text[:1024].count(b"\0") > _STRAY or len(_BINARY.findall(text)) * 50 > len(text)
 
 
 def is_prose(text: bytes) -> bool:
-    """Whether people wrote this for people: more than half of the lines are words, in sentences that go on from line to
-    line or end within a line, without the signs of a program."""
+    """Whether people wrote this text for people: at least half of the lines are words, in sentences that continue from
+    line to line or end within a line, and there are no signs of a program."""
     lines = [line.strip(_BULLET) for line in text.decode("utf-8", "replace").splitlines()[:_LOOKED_AT]]
     worded = [line for line in lines if _is_worded(line)]
     if len(worded) < 2 or 2 * len(worded) < sum(map(bool, lines)) or _PROGRAM.search(text) is not None:
@@ -87,13 +87,13 @@ def why_not(head: bytes) -> str:
 
 
 MOST_KEYS = 6
-"""Keys of rows that are named."""
+"""The most keys of rows that are named."""
 WANTED = 'a row of metrics is like {"step": 1, "loss": 0.5}'
 
 
 def json_keys(text: bytes) -> list[str]:
-    """The keys of a text whose first lines are all JSON objects, in their order; empty of any other text."""
-    import orjson  # not at the top: only what is no log needs it here
+    """The keys of a text whose first lines are all JSON objects, in order; empty for any other text."""
+    import orjson  # not at the top: only needed for files that are not logs
 
     keys: dict[str, None] = {}
     for line in text[: text.rfind(b"\n") + 1].splitlines()[:_LOOKED_AT]:
@@ -108,8 +108,8 @@ def json_keys(text: bytes) -> list[str]:
 
 
 def table_lacks(text: bytes) -> str:
-    """The columns of a table that is no log, and what is missing; "" for any other text."""
-    from rltui.readers.refused_table import lacks  # only what is no log needs it
+    """The columns of a table that is not a log, and what is missing; "" for any other text."""
+    from rltui.readers.refused_table import lacks  # only needed for files that are not logs
 
     return "" if is_prose(text) else lacks(text)
 

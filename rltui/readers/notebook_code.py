@@ -1,4 +1,4 @@
-"""Which trainer a notebook's cells make and run, by their code. Nothing of it is executed."""
+"""Finds the trainer that a notebook's cells make and run, by their code. No code is executed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from rltui.readers.base import ConfigRecord, Record, RunInfo
 from rltui.readers.literals import NO_VALUE
 
 LONGEST = 200_000
-"""Most characters of a cell that are read."""
+"""The most characters of a cell that are read."""
 _SHELL = ("!", "%", "?")
-"""Begins a line that is not Python."""
+"""A line that begins with one of these is not Python."""
 _CELL = "%%"
-"""Begins a cell that is not run as it stands: what follows is written to a file or is of another language."""
+"""A cell that begins with this is not run as it is: its text is written to a file or is in another language."""
 _RUN_UNDER = frozenset(("capture", "prun", "time", "timeit"))
-"""What only looks on as a cell is run."""
+"""Magics that only observe how a cell is run."""
 _SIGNS = {"trl": "trl.trainer", "unsloth": "Unsloth"}
-"""Module that a cell imports -> what a console would show of it."""
+"""Module that a cell imports -> the sign of it that a console would show."""
 _CLASS = "Trainer"
 
 
@@ -31,7 +31,7 @@ class TrainersMade:
         self._modules: set[str] = set()
 
     def take(self, source: str) -> None:
-        """Takes the code of a cell. One that is no Python tells nothing, nor one that this notebook does not run."""
+        """Takes the code of a cell. A cell that is not Python, or that this notebook does not run, is ignored."""
         if _is_of_others(source):
             return
         if _CLASS not in source and "import" not in source and ".train(" not in source:
@@ -60,8 +60,8 @@ class TrainersMade:
         return self._by_name.get(of.id, "") if isinstance(of, ast.Name) else _trainer_of(of)
 
     def told(self, cell: int) -> list[Record]:
-        """What the code so far tells of the training in this cell: its trainer. None if that is not one of its own
-        kind."""
+        """What the code so far shows about the training in this cell: its trainer. Empty if there is none, or if it is
+        a plain `Trainer`."""
         trainer = self._run or self._newest
         if trainer in ("", _CLASS):
             return []
@@ -73,7 +73,7 @@ class TrainersMade:
 
 
 def _in_order(tree: ast.Module) -> Iterable[ast.AST]:
-    """What stands outside of functions and classes, by its line: these may not be called."""
+    """The code outside of functions and classes, in order of its lines. Functions and classes may never be called."""
     waiting: list[ast.AST] = list(reversed(tree.body))
     while waiting:
         node = waiting.pop()
@@ -83,7 +83,7 @@ def _in_order(tree: ast.Module) -> Iterable[ast.AST]:
 
 
 def _is_of_others(source: str) -> bool:
-    """Whether a magic says that a cell is no code of this notebook: `%%writefile train.py`, `%%bash`."""
+    """Whether a magic shows that a cell is not code of this notebook: `%%writefile train.py`, `%%bash`."""
     first = source.lstrip().partition("\n")[0].split()
     return bool(first) and first[0].startswith(_CELL) and first[0].removeprefix(_CELL) not in _RUN_UNDER
 
@@ -104,7 +104,8 @@ def _named(node: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> dict[str, str]:
 
 
 def _trainer_of(value: ast.AST) -> str:
-    """The class of a trainer that is made: `GRPOTrainer(...)`, `trl.GRPOTrainer(...)`; "" if there is none."""
+    """The class of the trainer that an expression makes: `GRPOTrainer(...)`, `trl.GRPOTrainer(...)`; "" if it makes
+    none."""
     if not isinstance(value, ast.Call):
         return ""
     name = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")

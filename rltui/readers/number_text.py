@@ -10,12 +10,12 @@ NUMBER = (
     r"[-+]?(?:(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
     r"|(?:[nN]a[nN]|[iI]nf(?:inity)?)(?!\w))"
 )
-"""A regex without groups. A comma only separates thousands: `1,2` are two numbers."""
+"""A regex without groups. A comma only separates thousands, so `1,2` is two numbers."""
 
 _TIED = lazy(r"[:=]\s*[-+]?\.?[\dnNiI]")
 
 LONGEST = 300
-"""Most characters that Python prints for a number, with its device and what computed it."""
+"""The most characters that Python prints for a number, with its device and what computed it."""
 _REPR = lazy(
     r"\b(?:[A-Za-z_]\w*\.)*(?:[Tt]ensor|[Aa]rray|DeviceArray|Parameter|Decimal|(?:b?float|u?int)\d{0,2}_?)"
     rf"\(\[*['\"]?({NUMBER})['\"]?\]*(?:(?:,\s*[a-z_]+=(?:<[^<>]*>|'[^']*'|\([^()]*\)|[\w.:]+))*,?\)"
@@ -23,16 +23,16 @@ _REPR = lazy(
 )
 _PARTS = lazy(r"(?<![\w.:])(?:(\d+)d ?)?(?:(\d+)h ?)?(?:(\d+)m(?:in)? ?)?(?:(\d+(?:\.\d+)?)s(?:ec)?)?(?![\w/])")
 _SEVERAL = lazy(r"\d[dhm]")
-"""Each duration of several parts contains this. It is looked for first, as `_PARTS` matches the empty text, too."""
+"""Every duration of several parts contains this. It is looked for first, because `_PARTS` also matches empty text."""
 _SMALL = lazy(r"(?<![\w.,])((?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?) ?(ms|msecs?|us|µs|ns)(?![\w/])")
 _SMALL_UNIT = lazy(r"\d ?[muµn]s")
 _SAID = lazy(r"[_(\[](?:ms|us|ns)[)\]]?\W*$")
 _COMMA = lazy(r"\d,\d")
 _DECIMAL_COMMA = lazy(r"(?:[=:]\s*|(?<=\s))[-+]?(?:0,\d{2,}|[1-9]\d*,(?:\d\d|\d{4,}))(?!\d|,\S)")
-"""A separator of thousands does not follow a zero and does not precede two or four digits: such a comma is decimal."""
+"""A comma that follows a zero, or precedes two or four digits, cannot separate thousands, so it is decimal."""
 _WITH_COMMA = lazy(r"((?:[=:]\s*|(?<=\s))[-+]?\d+),(\d+)(?!\d|,\d|\.\d)")
 _GROUPED = lazy(r"(?<![\w.])\d{1,3}(?:_\d{3})+(?![\w])")
-"""A number as Python writes one for people: `1_234_567`."""
+"""A number as Python writes it for people: `1_234_567`."""
 _SECONDS = (86400.0, 3600.0, 60.0, 1.0)
 _PART = {"ms": 1e-3, "msec": 1e-3, "msecs": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _GAP = lazy(r"[=:]\s?(?:-|[–—]|[nN]/?[aA]\b|[nN]one\b|NONE|[nN]ull\b|NULL)")
@@ -72,7 +72,7 @@ _EACH_BRACKETED = lazy(
     rf"(?<![\w/.@\-])(?P<of>[^\W\d][\w@\-]*)(?:\s*[:=]\s*|\s)(?P<told>{_BRACKETED}(?:\s?[,;|/]?\s*{_BRACKETED})+)"
 )
 _ONE_BRACKETED = lazy(_BRACKETED)
-"""Numbers with what each is in brackets behind it: `accuracy: 0.31 (pass@1), 0.51 (pass@8)`."""
+"""Numbers, each followed by its name in brackets: `accuracy: 0.31 (pass@1), 0.51 (pass@8)`."""
 _OF_FIRST = lazy(rf"(\w+_){_STATISTIC}", re.IGNORECASE)
 _ENDS_IN_WORD = lazy(r"\w $")
 _IS_STATISTIC = lazy(_STATISTIC, re.IGNORECASE)
@@ -92,8 +92,8 @@ _ITEM = lazy(rf"[(\[](['\"])([^'\"]{{1,200}})\1\s*,\s*(['\"]?)\[?({NUMBER})\]?\3
 
 
 def ties_number(text: str) -> bool:
-    """Whether a number may stand right behind a colon or an equals sign. Prose has none, and to look for names before
-    such a number takes long."""
+    """Whether a number may follow a colon or an equals sign directly. Prose has no such number, and looking for a name
+    before one takes long."""
     return _TIED.search(text) is not None
 
 
@@ -103,7 +103,7 @@ def value(text: str) -> float:
 
 
 def shown_number(text: str) -> float | None:
-    """The number in a text that is only what Python prints for a number: `tensor(0.5, device='cuda:0')`."""
+    """The number in a text that is just what Python prints for a number: `tensor(0.5, device='cuda:0')`; else None."""
     text = text.strip()
     found = _REPR.fullmatch(text) if text.endswith(")") and len(text) < LONGEST else None
     return None if found is None else value(found[1])
@@ -118,7 +118,7 @@ def _seconds(found: re.Match[str]) -> str:
 
 def _small(found: re.Match[str]) -> str:
     if _SAID.search(found.string, max(0, found.start() - 12), found.start()):
-        return found[0]  # the name already says which statistic it is
+        return found[0]  # the name already states the unit
     return f"{value(found[1]) * _PART[found[2]]:.12g}s"
 
 
@@ -139,7 +139,7 @@ def _each_abreast(found: re.Match[str]) -> str:
     if not of and (first := _OF_FIRST.fullmatch(names[0])):
         names = [names[0], *(f"{first[1]}{name}" if _IS_STATISTIC.fullmatch(name) else name for name in names[1:])]
     elif not of and any(map(_IS_STATISTIC.fullmatch, names)):
-        return found[0]  # their name is before them
+        return found[0]  # the name of these statistics is before them
     told = [_of(name, of) for name in names]
     return ", ".join(f"{name}={number}" for name, number in zip(told, numbers, strict=True))
 
@@ -153,7 +153,7 @@ def _each_bracketed(found: re.Match[str]) -> str:
 
 
 def _goes_on_a_name(found: re.Match[str]) -> bool:
-    """Whether the names are the end of one of several words, `loss pg/vf -0.06/0.65`: it is read as a whole."""
+    """Whether the names are the end of a name of several words, `loss pg/vf -0.06/0.65`, which is read as a whole."""
     if found["named"] is None or found.string[found.end("named") : found.start("numbers")].strip():
         return False
     return _ENDS_IN_WORD.search(found.string, max(0, found.start() - 2), found.start()) is not None
@@ -165,12 +165,12 @@ def has_decimal_comma(text: str) -> bool:
 
 
 def shown_plainly(text: str) -> str:
-    """A text with plain numbers in place of `tensor(0.5, device='cuda:0')` and `np.float64(0.5)`."""
+    """The text with plain numbers in place of `tensor(0.5, device='cuda:0')` and `np.float64(0.5)`."""
     return _CALLED.sub("", _REPR.sub(r"\1", text)) if "(" in text else text
 
 
 def without_gaps(text: str) -> str:
-    """A line without the names that have no value: of `eval_acc=- loss=0.5` only the loss is left."""
+    """The line without the names that have no value: `eval_acc=- loss=0.5` becomes `loss=0.5`."""
     return _NO_VALUE.sub("", text) if _GAP.search(text) is not None else text
 
 
@@ -180,7 +180,7 @@ def _power(found: re.Match[str]) -> str:
 
 
 def unwrapped(text: str, commas: bool = False) -> str:
-    """A text with plain numbers and names before them. It replaces:
+    """The text with plain numbers, each after its name. The function replaces:
 
     - what Python prints for numbers: `tensor(0.5, device='cuda:0')`, `np.float64(0.5)`, by the number;
     - durations of several parts or in small units, `1h2m`, `45ms`, by seconds;

@@ -1,10 +1,10 @@
 """Saved pages: a Jupyter notebook, or a web page that holds one or has tables and logs of a training among other words.
 
-From a notebook, the output of its training cells and the tables of HF's notebook progress are read. Each cell is a log
-of its own. If a training goes on in a later cell, both are one run. If it begins anew there (GRPO after a warm start,
-or the same cell copied and changed), it is another run: only the last one is read, and the rows of those before it are
-counted. Output that was cleared or never saved cannot be read. If no cell printed rows, the last table or list that a
-cell shows as its result is read.
+The reader takes the output of a notebook's training cells and the tables of HF's notebook progress. Each cell is a log
+of its own. If a training continues in a later cell, both are one run. If it begins anew there (GRPO after a warm start,
+or the same cell copied and changed), it is another run: only the last run is read, and the rows of earlier runs are
+counted. Output that was cleared or never saved cannot be read. If no cell printed rows, the reader takes the last table
+or list that a cell shows as its result.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from rltui.readers.rows import RowBuilder
 
 MAX_ROWS = 1_000_000
 _EPOCH = "Epoch"
-"""How HF calls the first column if it evaluates at each epoch."""
+"""HF's name for the first column if it evaluates at each epoch."""
 _BAR = re.compile(r"<progress\b([^<>]*)>")
 _ATTRIBUTE = re.compile(r"\b(value|max)\s*=\s*[\"']?(\d{1,12})\b")
 _LABEL = re.compile(r"\[\s*(\d{1,12})/(\d{1,12})\b[^\[\]<>]{0,80}\bEpoch (\d{1,9}(?:\.\d{1,9})?)/(\d{1,9})\]")
 _EDGE = re.compile(r"<(/?)(table|pre)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _CODE = re.compile(r"\s*(?:-+>\s*)?\d+(?:\s|$)")
-"""A line of code in a traceback of IPython, with its number. An arrow marks the one that failed."""
+"""A line of code in a traceback of IPython, with its number. An arrow marks the line that failed."""
 _CLASSES = re.compile(r"\bclass\s*=\s*[\"']([^\"'<>]*)")
 _CELL = frozenset(("cell", "jp-Cell"))
 _SHOWN = frozenset(("output", "output_area", "cell_output", "jp-OutputArea"))
@@ -44,20 +44,19 @@ _RESULT = frozenset(("output_execute_result", "jp-OutputArea-executeResult"))
 
 
 Row = tuple[int, dict[str, object]]
-"""Its step (or `NO_STEP`) and its cells."""
+"""The step (or `NO_STEP`) and the cells of a row."""
 
 
 class Training(NamedTuple):
-    """`rows`: those of a table. `progress`: the step that a progress bar shows, and the
-    planned steps."""
+    """`rows`: the rows of a table. `progress`: the step that a progress bar shows, and the planned steps."""
 
     rows: list[Row]
     progress: tuple[int, int] | None = None
 
 
 def training(html: str, any_place: bool = False) -> Training:
-    """The rows of a table in HTML; none if it is not a table of training. Its first column must be the step; with
-    `any_place` the step may be in any column. Cells that are not numbers are left out."""
+    """The rows of an HTML table; none if it is not a table of training. The step must be the first column, or with
+    `any_place` any column. Cells that are not numbers are left out."""
     table = _rows(html)
     named = table[0] if table else []
     if named[:1] == [_EPOCH] and NOTEBOOK_LOSS in named:
@@ -76,8 +75,8 @@ def headings(html: str) -> set[str]:
 
 
 def _by_epoch(html: str, rows: list[list[str]]) -> Training:
-    """The rows of a table by epoch: at the last step of each epoch if the progress bar above shows how long an epoch
-    is, else without steps."""
+    """The rows of a table with one row for each epoch. If the progress bar above the table shows how long an epoch is,
+    each row has the last step of its epoch; else rows have no steps."""
     length = _epoch_length(html)
     found = []
     for row, cells in _table_cells(rows, _EPOCH):
@@ -88,8 +87,8 @@ def _by_epoch(html: str, rows: list[list[str]]) -> Training:
 
 
 def _epoch_length(html: str) -> int | None:
-    """The steps of an epoch, if the planned steps are whole epochs, and the step of the progress bar fits its epoch or
-    is one ahead; else None."""
+    """The number of steps in an epoch, if the planned steps are whole epochs and the progress bar's step fits its epoch
+    or is one ahead; else None."""
     label = _LABEL.search(html)
     if label is None or not int(label[4]):
         return None
@@ -106,7 +105,7 @@ def _progress(html: str) -> tuple[int, int] | None:
 
 
 def _table_cells(rows: list[list[str]], position: str) -> list[tuple[list[str], dict[str, object]]]:
-    """The rows that are as long as the heading, each with its cells by name, without the one at `position`."""
+    """The rows that are as long as the heading, each with its cells by name, without the column `position`."""
     keys = of_headings(rows[0])
     names = ["" if name == position else keys[name] for name in rows[0]]
     return [
@@ -166,7 +165,7 @@ class NotebookReader(DocumentReader):
             return []
         out: list[Record] = []
         last, begun = None, 0  # newest step so far, and the cell where its training began
-        made, trainer = TrainersMade(), list[Record]()  # by the code of all cells so far, and of that training
+        made, trainer = TrainersMade(), list[Record]()  # by all code so far; records on the newest training's trainer
         for place, cell in enumerate(cells, 1):
             outputs = cell.get("outputs") if isinstance(cell, dict) else None
             if not isinstance(outputs, list):
@@ -184,7 +183,7 @@ class NotebookReader(DocumentReader):
         return out if any(isinstance(record, Rows) for record in out) else [*out, Hint(self._why_none(cells))]
 
     def _why_none(self, cells: list[Any]) -> str:
-        """Why there are no rows, in words; empty if the page is no notebook."""
+        """Why there are no rows, in words; empty if the page is not a notebook."""
         code = [cell for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code"]
         if not code:
             return ""
@@ -262,13 +261,13 @@ class NotebookReader(DocumentReader):
 
 
 def _goes_on(rows: list[Row], later: list[Row]) -> bool:
-    """Whether the rows of a table go on where those of the tables above it in the cell end."""
+    """Whether the rows of a table continue those of the tables above it in the cell."""
     steps = [step for step, _ in (*rows, *later)]
     return not rows or not later or NO_STEP in steps or later[0][0] > max(step for step, _ in rows)
 
 
 def _shows_again(rows: list[Row], later: list[Row]) -> bool:
-    """Whether a table shows the rows of a table above it once more, perhaps with further ones, or other metrics of the
+    """Whether a table repeats the rows of a table above it, perhaps with further rows, or shows other metrics of the
     same steps."""
     known = dict(rows)
     pairs = [(known[step], cells) for step, cells in later if step in known]
@@ -282,7 +281,7 @@ def _printed(cell: Any) -> str:
 
 
 def _without_code(trace: str) -> str:
-    """A part of what IPython shows of an error, without the lines of code: their words are no events."""
+    """A part of an error as IPython shows it, without the lines of code: words in code are not events."""
     return "\n".join(line for line in trace.split("\n") if not _CODE.match(without_colours(line)))
 
 
@@ -292,8 +291,8 @@ def _text(value: object) -> str:
 
 
 class PageReader(NotebookReader):
-    """Reads a page like a notebook. If the page does not mark cells, each text is one, and so are tables one below the
-    other, unless they hold the same metrics."""
+    """Reads a page like a notebook. If the page does not mark cells, each text counts as a cell. Tables one below the
+    other are then one cell, unless they hold the same metrics."""
 
     format = "page"
 
@@ -334,8 +333,8 @@ def _page_cells(page: str) -> list[list[dict[str, Any]]]:
 
 
 def _pieces(page: str) -> Iterator[tuple[str, str, str]]:
-    """Each table and preformatted text that is not inside another one: the text between it and the one before, its tag,
-    and its content."""
+    """Each table and preformatted text that is not inside another one: the page's text between the previous one and
+    this one, its tag, and its content."""
     end, begun, depth, kind = 0, (0, 0), 0, ""
     for edge in _EDGE.finditer(page):
         closes, tag = edge[1], edge[2].lower()

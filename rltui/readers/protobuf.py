@@ -63,7 +63,7 @@ def messages(data: bytes, number: int) -> Iterator[bytes]:
 
 
 def last(data: bytes, number: int) -> int | bytes | None:
-    """The last value of a field, which counts if a field is not a repeated one; None if it is absent."""
+    """The last value of a field, which is the valid one if the field is not repeated; None if it is absent."""
     found: int | bytes | None = None
     for field, _, value in fields(data):
         if field == number:

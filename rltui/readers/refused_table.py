@@ -1,4 +1,4 @@
-"""What a table lacks to be a log: the columns that it has, and which are missing."""
+"""Describes why a table is not a log: which columns it has, and which are missing."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rltui.readers.rows import number
 from rltui.text import clean_key
 
 LOOKED_AT = 60
-"""Most lines that are looked at."""
+"""The most lines that are looked at."""
 FEWEST = 2
-"""Fewest rows below the header."""
+"""The fewest rows below the header."""
 MOST_NAMED = 6
-"""Most columns that are named."""
+"""The most columns that are named."""
 _NAME = lazy(r"[^\W\d][\w /.@%()\[\]\-]{0,60}|\"[^\"]{1,60}\"")
 
 
@@ -34,7 +34,7 @@ class _Table(NamedTuple):
 
 def lacks(text: bytes) -> str:
     """The columns of a table and what is missing, in one phrase; "" for any other text. A table has one separator, a
-    first line of names and as many cells in almost every row."""
+    first line of names, and the same number of cells in almost every row."""
     table = _table(text)
     if table is None:
         return ""

@@ -1,5 +1,5 @@
-"""Tells by its keys and flags what a row of a log is: training, evaluation, config, a sample, or a single value. The
-words for this are in a data file (`data/rows.json`)."""
+"""Finds out what a row of a log is by its keys and flags: training, evaluation, config, a sample, or a single value.
+The words for this are in a data file (`data/rows.json`)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from rltui.readers.number_text import unwrapped
 from rltui.readers.rows import number
 
 TRAINED = ("loss", "grad_norm", "learning_rate", "reward")
-"""Names that a row of an evaluation alone does not have."""
+"""Names that do not occur in a row that is only an evaluation."""
 LONGEST_NAME = 60
-"""Most characters in the name of a row's data set."""
+"""The most characters in the name of a row's data set."""
 LEVELS = 3
-"""Most objects around the step of a row."""
+"""The most nested objects around the step of a row."""
 FEW = 8
-"""Most members of an object that holds one metric: name, value, unit, time and the like."""
+"""The most members of an object that holds one metric: name, value, unit, time and the like."""
 V = TypeVar("V")
 RowKind = Literal["train", "eval", "test", "config", "end"]
 
@@ -38,12 +38,12 @@ class RowWords(Record):
     for an evaluation. `sets`: keys that name the data set of an evaluation. `measures`: words in the names of what
     is measured, unless one of `coefficients` ends the name. `settings`: keys of a config. `items`: keys that count
     the samples of a step. `names` and `values`: the two columns of a table with one value in each row. `runs`:
-    columns that name the run of a row; `seeds`: those that tell runs of one name apart. `messages`: keys of a
-    logger's text; `records`: keys of what a logger says of the program. `grouped`: words for what each group of
-    parameters has. `held_out`: words of a label for data that is not trained on. `agents`: keys that name one of
-    several models that are trained. `events`: work inside a step, as the label of a row; `saves`: those that write
+    columns that name the run of a row; `seeds`: columns that distinguish runs of one name. `messages`: keys of a
+    logger's text; `records`: keys of what a logger states about the program. `grouped`: words for what each group
+    of parameters has. `held_out`: words of a label for data that is not trained on. `agents`: keys that name one of
+    several models that are trained. `events`: work inside a step, as the label of a row; `saves`: events that write
     a checkpoint. `durations`: words in the names of times. `histories`: words for the rows of a whole run; `parts`:
-    for parts of a table of rows. `whole`: words that may stand beside one for an end if the run is over.
+    for parts of a table of rows. `whole`: words that may be beside a word for an end if the run is over.
     """
 
     flags: tuple[str, ...]
@@ -111,8 +111,8 @@ def is_config(row: Mapping[str, object]) -> bool:
 
 
 def of_a_step(pairs: Mapping[str, object]) -> bool:
-    """Whether the pairs of a line belong to a step and are not settings: one of them is the step, or at least as many
-    of them are measures as are settings."""
+    """Whether the pairs of a line belong to a step and are not settings: one of them is the step, or there are at least
+    as many measures as settings."""
     if first_of("step", pairs) is not None:
         return True
     settings = sum(1 for key in pairs if key in row_words().settings)
@@ -124,14 +124,14 @@ _YES = frozenset(("true", "1", "yes"))
 
 
 def flag_of(keys: Collection[str]) -> tuple[str, ...]:
-    """The keys that may say what a row is."""
+    """The keys that may show what a row is."""
     known = row_words()
     return tuple(key for key in (*known.flags, *known.switches, *_of_evaluation()) if key in keys)
 
 
 @cache
 def _of_evaluation() -> tuple[str, ...]:
-    """The keys of data sets that alone show that a row is of an evaluation."""
+    """The keys of data sets that by themselves show that a row is an evaluation."""
     words = {word for kind in ("eval", "test") for word in row_words().words[kind]} | {"benchmark", "bench"}
     return tuple(key for key in row_words().sets if not words.isdisjoint(words_of(key)))
 
@@ -153,7 +153,7 @@ def kind_of(row: Mapping[str, object], flags: Iterable[str]) -> RowKind | None:
 
 
 def _is_of_the_run(said: Iterable[str]) -> bool:
-    """Whether words for an end say that the run is over, and not a part of a step: `run finished`, `rollout_done`."""
+    """Whether words for an end mean that the run is over (`run finished`), not a part of a step (`rollout_done`)."""
     ends = row_words().words["end"]
     return all(word in ends or word in row_words().whole for word in said)
 
@@ -165,7 +165,7 @@ def is_message(row: Mapping[str, object]) -> bool:
 
 
 def beside(keys: Iterable[str]) -> frozenset[str]:
-    """The keys that are not metrics, as they say what the row is or where it belongs."""
+    """The keys that are not metrics, because they state what the row is or where it belongs."""
     known = row_words()
     aside = {*names("step"), *names("total"), *names("time"), *known.flags, *known.switches, "epoch"}
     return frozenset(key for key in keys if key in aside)
@@ -175,8 +175,8 @@ _EVALUATION = lazy(r"(?:eval|val|valid|validation|test|dev)(?:uation)?[-_/.]", r
 
 
 def as_evaluation(row: Mapping[str, V], kind: str) -> dict[str, V]:
-    """The row with `eval/` (or `test/`) before the name of each metric that does not say so itself, and with the name
-    of the data set, as a step may have rows of several."""
+    """The row with `eval/` (or `test/`) before each metric name that does not already say so, and with the name of the
+    data set, because a step may have rows of several data sets."""
     aside, of = beside(row) - {key for key in names("time") if _is_duration(row.get(key))}, set_of(row)
     if not of:
         return {key if key in aside or _EVALUATION.match(key) else f"{kind}/{key}": value for key, value in row.items()}
@@ -200,7 +200,7 @@ def set_of(row: Mapping[str, object]) -> str:
 
 @lru_cache(maxsize=1024)
 def _named_sets(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """The keys under which a row may name its data set, the surest first, as the row spells them."""
+    """The keys under which a row may name its data set, the most reliable first, as the row spells them."""
     there = {key.lower(): key for key in reversed(keys)}
     return tuple(there[key] for key in row_words().sets if key in there)
 
@@ -221,8 +221,8 @@ def long_columns(keys: Collection[str]) -> tuple[str, str] | None:
 
 
 def _spelt_alike(keys: Iterable[str]) -> dict[str, str]:
-    """Keys by their words: `metric_name` for `metricName` and `Metric Name`. If several have the same words, the first
-    counts."""
+    """Keys by their words: `metric_name` for `metricName` and `Metric Name`. If several keys have the same words, the
+    first one counts."""
     out: dict[str, str] = {}
     for key in keys:
         out.setdefault("_".join(words_of(key)) or key.lower(), key)
@@ -231,7 +231,7 @@ def _spelt_alike(keys: Iterable[str]) -> dict[str, str]:
 
 def hoisted(row: dict[str, object], depth: int = LEVELS) -> dict[str, object]:
     """The row with its step at the top, if the step was in an inner object (`{"meta": {"step": 3}, "metrics":
-    {...}}`), or in one inside that."""
+    {...}}`) or deeper, at most `depth` levels down."""
     if first_of("step", row) is not None:
         return row
     for key, value in row.items():
@@ -243,7 +243,7 @@ def hoisted(row: dict[str, object], depth: int = LEVELS) -> dict[str, object]:
 
 
 def unquoted(row: dict[str, object]) -> dict[str, object]:
-    """The row in which objects that were logged as text (`"metrics": "{'loss': 0.1}"`) are objects again."""
+    """The row with objects that were logged as text (`"metrics": "{'loss': 0.1}"`) turned back into objects."""
     quoted = {
         key: inner
         for key, value in row.items()
@@ -266,8 +266,8 @@ def _object(text: str) -> dict[str, object] | None:
 
 
 def spread_out(row: dict[str, object]) -> dict[str, object]:
-    """The row with the metrics of a list of names and values, `"metrics": [{"name": "loss", "value": 0.1}]`, or of
-    objects that hold one each, as cells of their own."""
+    """The row with the metrics from a list of names and values, `"metrics": [{"name": "loss", "value": 0.1}]`, or from
+    objects that hold one metric each, as cells of the row."""
     row = _out_of_objects(row)
     listed = {key: value for key, value in row.items() if isinstance(value, list) and value and _is_named(value)}
     if not listed:
@@ -280,9 +280,9 @@ def spread_out(row: dict[str, object]) -> dict[str, object]:
 
 
 def _out_of_objects(row: dict[str, object]) -> dict[str, object]:
-    """The row with the metrics out of objects that hold a name and a value, `"metric": {"name": "loss", "value": 0.1}`,
-    or only the name of the row's value. A row that has other numbers too is left alone: then such an object may be a
-    part of it, `"optimizer": {"name": "adam", "value": 3}`."""
+    """The row with metrics taken out of objects that hold a name and a value, `"metric": {"name": "loss", "value":
+    0.1}`, or only the name for the row's value. A row that also has other numbers is left alone: there, such an object
+    may be a part of the row, `"optimizer": {"name": "adam", "value": 3}`."""
     objects = {key: value for key, value in row.items() if isinstance(value, dict) and 0 < len(value) <= FEW}
     if not objects:
         return row
@@ -313,7 +313,8 @@ def _is_named(values: list[object]) -> bool:
 
 
 def one_value(row: dict[str, object]) -> dict[str, object]:
-    """A row with the name and the value of one metric, as a row with this metric; any other row as it is."""
+    """A row that has the name and the value of one metric becomes a row with this metric; any other row is
+    unchanged."""
     found = long_columns(row)
     if found is None or not isinstance(name := row[found[0]], str) or number(row[found[1]]) is None:
         return row
@@ -330,7 +331,7 @@ def run_column(columns: Iterable[str]) -> str | None:
 
 
 def seed_column(columns: Iterable[str], run: str | None) -> str | None:
-    """The column that tells the runs of one name apart, beside the column that names them."""
+    """The column that distinguishes the runs of one name, beside the column that names the runs."""
     there = _spelt_alike(map(str, columns))
     return next((there[name] for name in row_words().seeds if name in there and there[name] != run), None)
 
@@ -343,12 +344,12 @@ def run_columns(columns: Iterable[str]) -> tuple[str, ...]:
 
 
 def of_seed(run: str, seed: object) -> str:
-    """The name of a run with one seed among several of the same name."""
+    """The name of a run with this seed, if several runs have the same name."""
     return f"{run}-seed{seed}"
 
 
 def is_of_run(row: Mapping[str, object], run: str) -> bool:
-    """Whether a row is one of this run, or names none."""
+    """Whether a row belongs to this run, or names no run."""
     column = run_column(row)
     if column is None or str(row[column]) == run:
         return True
@@ -357,8 +358,9 @@ def is_of_run(row: Mapping[str, object], run: str) -> bool:
 
 
 def by_name(row: dict[str, Any]) -> dict[str, Any]:
-    """A row whose lists of named results, `"eval": [{"name": "gsm8k", "acc": 0.4}, ..]`, are objects by name; any other
-    row as it is. Of a list without names, with texts or with a name twice nobody knows which is which."""
+    """The row with lists of named results, `"eval": [{"name": "gsm8k", "acc": 0.4}, ..]`, turned into objects by name;
+    any other row is unchanged. A list without names, with texts or with a name twice is left alone: its results cannot
+    be told apart."""
     found = {key: named for key, value in row.items() if isinstance(value, list) and (named := _named_results(value))}
     return {**row, **found} if found and first_of("step", row) is not None else row
 
@@ -372,13 +374,13 @@ def _named_results(values: list[Any]) -> dict[str, dict[str, Any]]:
         name = str(one[texts[0]])
         numbers = {key: cell for key, cell in one.items() if number(cell) is not None}
         if name in out or len(name) > NAME or not numbers or len(numbers) < len(one) - 1 or one_value(one) is not one:
-            return {}  # a name and its value, among others: that is a metric
+            return {}  # an item with the name and the value of a metric is not a named result
         out[name] = numbers
     return out
 
 
 NAME = 40
-"""A text with more characters names no set."""
+"""A text with more characters does not name a data set."""
 
 
 def is_sample(row: Mapping[str, object]) -> bool:
@@ -402,10 +404,10 @@ def is_sample(row: Mapping[str, object]) -> bool:
 PROSE = 200
 """A cell with more characters than this is prose, which rows of metrics do not hold."""
 MANY = 64
-"""A list of more numbers than this holds tokens, unless its name is that of a measure."""
+"""A list of more numbers than this holds tokens, unless its name is that of a metric."""
 
 
 def of_training(row: Collection[str]) -> bool:
-    """Whether a row of the HF Trainer is a step of training, by its names. Names of its evaluations begin with `eval_`,
-    but home-made loops log such names among the numbers of a step."""
+    """Whether a row of the HF Trainer is a training step, by its names. The names of an evaluation begin with `eval_`,
+    but home-made loops also log such names among the numbers of a step."""
     return any(name in row for name in TRAINED) or not any(name.startswith("eval_") for name in row)

@@ -1,7 +1,7 @@
-"""Rows that state a step again under a label: `{"step": 5, "reward": 0.3}`, then `{"step": 5, "tag": "best", "reward":
+"""Rows that state a step again with a label: `{"step": 5, "reward": 0.3}`, then `{"step": 5, "tag": "best", "reward":
 0.4}`. Their numbers are not those of the step's own row, so they get the label as a prefix and overwrite nothing.
 
-A row of an event that only holds times, `{"event": "save", "step": 5, "seconds": 12}`, tells the time of that event.
+A row of an event that holds only times, `{"event": "save", "step": 5, "seconds": 12}`, gives the time of that event.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from rltui.readers.row_kinds import LONGEST_NAME, beside, is_measure, row_words,
 from rltui.readers.rows import number
 
 MOST = 400
-"""Most labels that are kept."""
+"""The most labels that are kept."""
 Row = dict[str, object]
 
 
 class RowLabels:
-    """Finds such rows in one file. It must get the rows in their order; those with nothing but numbers only as the
-    newest `own` row.
+    """Finds such rows in one file. It must get the rows in order. Rows that hold only numbers need not go through
+    `told`; it is enough to give the newest of them to `own`.
 
-    Rows with equal keys may be samples of a step, which are averaged: only the name of an agent sets them apart.
+    Rows with equal keys may be samples of a step, which are averaged. Only the name of an agent or group distinguishes
+    them.
     """
 
     def __init__(self) -> None:
@@ -33,12 +34,12 @@ class RowLabels:
         self._beside: set[str] = set()  # labels of other rows
 
     def own(self, row: Mapping[str, object], step: int) -> None:
-        """Takes note of a row of the log's own."""
+        """Takes note of one of the log's own rows."""
         self._own, self._step = row, step
 
     def told(self, row: Row, step: int, kind: str | None) -> Row:
-        """The row with its label in its names, if it is none of the log's own; else the row itself. `kind`: what its
-        flags say."""
+        """The row with its label in its names, if it is not one of the log's own rows; else the row itself. `kind`: the
+        kind that its flags state."""
         key, label = self._label(row)
         if not label:
             self.own(row, step)
@@ -81,14 +82,14 @@ class RowLabels:
 
 @cache
 def _no_labels() -> frozenset[str]:
-    """Keys whose texts do not sort the rows, in lower case."""
+    """Keys whose texts are not labels of rows, in lower case."""
     known = row_words()
     kinds = (names("time"), names("step"), names("total"), names("text"), known.messages, known.records, known.items)
     return frozenset(key.lower() for keys in (*kinds, known.runs) for key in keys)
 
 
 def _cells(row: Mapping[str, object]) -> dict[str, object]:
-    """The numbers of a row, by the names that it gives to them."""
+    """The numbers of a row, by the names that the row gives them."""
     data = row.get("data")
     inner = data if isinstance(data, dict) else row
     aside = beside(inner) - set(names("time"))

@@ -25,21 +25,23 @@ if TYPE_CHECKING:
     Column = array[float] | Floats
 
 MAX_KEYS = 5000
-"""Most keys kept from one file: a trainer writes hundreds, but a file without metrics may hold millions."""
+"""The most keys that are kept from one file: a trainer writes hundreds, but a file without metrics may hold
+millions."""
 MAX_COUNTED = 1 << 16
 TOO_MANY = f"metrics beyond the first {MAX_KEYS}"
 MAX_CELLS = 1 << 22
-"""Most cells in a block: else rows whose keys keep changing would fill the memory with missing cells."""
+"""The most cells in a block. Without a limit, rows whose keys keep changing would fill the memory with missing
+cells."""
 FEW_CELLS = 1 << 12
-"""Up to this many cells are handled one by one. The newest rows of a log are fewer, so they are read without numpy,
-whose import would take longer than to show them."""
+"""Up to this many cells are handled one by one. The newest rows of a log have fewer, so they are read without numpy,
+whose import would take longer than showing them."""
 
 _NUMBERS = {int, float}
 
 
 def number(value: object) -> float | None:
     """The number in a logged value, which may be text: "0.0316", "NaN", or "tensor(0.5)" (from `json.dumps(..,
-    default=str)`). None for anything else, also for booleans."""
+    default=str)`). None for anything else, including booleans."""
     if isinstance(value, float):
         return value
     if isinstance(value, bool):
@@ -53,14 +55,14 @@ def number(value: object) -> float | None:
 
 
 def measured(name: str, value: object) -> float | None:
-    """The same for the value of a metric: its text may also hold a unit, which `name` may need to be understood."""
+    """The number in a metric's value. Its text may also hold a unit, whose meaning may depend on `name`."""
     found = number(value)
     return with_unit(name, value) if found is None and isinstance(value, str) else found
 
 
 class _Gathered(Struct):
-    """Rows with equal keys in equal order, from row `start` on. `numbers`: row after row; `cells`: the columns at the
-    places `other`, which do not hold numbers alone."""
+    """Rows with equal keys in equal order, from row `start` on. `numbers`: the numbers, row after row; `cells`: the
+    columns at the places `other`, which do not hold only numbers."""
 
     start: int
     keys: list[str]
@@ -109,7 +111,7 @@ class RowBuilder:
         plain: bool,
     ) -> None:
         """Adds rows with equal keys in equal order. `plain` promises that no value is NaN, infinite or a huge integer,
-        as is true of orjson's values."""
+        as holds for orjson's values."""
         if len(self._rows) and (len(self._rows) + len(rows)) * (len(self._rows.values) + len(rows[0])) > MAX_CELLS:
             self._close()
         start = len(self._rows)
@@ -125,7 +127,7 @@ class RowBuilder:
             self._put(key, start, *_cells(key, flat[place :: len(keys)]))
 
     def add_columns(self, steps: NDArray[np.int64], times: Floats, columns: Mapping[str, Floats]) -> None:
-        """Adds rows given as columns: NaN stands for a missing cell, infinity for one that was logged as not finite."""
+        """Adds rows given as columns. NaN means a missing cell, infinity a cell that was logged as not finite."""
         import numpy as np
 
         if len(self._rows) and (len(self._rows) + len(steps)) * (len(self._rows.values) + len(columns)) > MAX_CELLS:
@@ -146,13 +148,13 @@ class RowBuilder:
             self._put(key, start, cells, bad)
 
     def _gather(self, keys: list[str], flat: list[Any], start: int) -> None:
-        """Takes cells, row after row. As long as the keys stay the same, they are not cut into columns: it is fast to
-        parse a few rows at a time, but to cut many at once."""
+        """Takes cells, row after row. While the keys stay the same, the cells are not yet cut into columns: parsing is
+        fastest with a few rows at a time, cutting with many rows at once."""
         other, numbers = _numbers(flat, len(keys))
         held = self._gathered
         if held is None or held.keys != keys or held.other != other:
             self._settle()
-            for key in keys:  # now, as `accept` may change with the rows that follow
+            for key in keys:  # now, because `accept` may change with the rows that follow
                 if key not in self._names:
                     self._name(key)
             held = self._gathered = _Gathered(start, keys, other, [[] for _ in other])
@@ -241,11 +243,11 @@ def _cells(key: str, column: Sequence[object]) -> tuple[array[float] | None, lis
 
 
 def _numbers(flat: list[Any], width: int) -> tuple[list[int], bytes]:
-    """Splits the cells of rows of `width`, given row after row: returns the places in a row that do not hold numbers
-    alone, and the cells of all other places as float64.
+    """Splits the cells of rows of `width`, given row after row. Returns the places in a row that do not hold only
+    numbers, and the cells of all other places as float64.
 
-    True and False, which become 1 and 0, are only looked for in columns with a 1 or a 0, as it takes longer to check
-    the types of many cells than their numbers.
+    True and False, which become 1 and 0, are only looked for in columns with a 1 or a 0, because checking the types of
+    many cells takes longer than checking their numbers.
     """
     other = [place for place in range(width) if type(flat[place]) not in _NUMBERS]
     try:
@@ -264,8 +266,8 @@ def _numbers(flat: list[Any], width: int) -> tuple[list[int], bytes]:
 
 
 def _packed(flat: list[Any], width: int, left_out: list[int]) -> bytes:
-    """The cells as float64, without those at some places of each row. Raises struct.error if one is not a number. To
-    make an `array` or a numpy array of the list would take three times as long."""
+    """The cells as float64, without those at the places `left_out` of each row. Raises struct.error if one is not a
+    number. Making an `array` or a numpy array of the list would take three times as long."""
     left = flat.copy() if left_out else flat
     for place in reversed(left_out):
         del left[place::width]

@@ -1,4 +1,4 @@
-"""Which runs the rows of one file are of, if a column names them: `method`, `run_id`, and beside it `seed`."""
+"""Finds to which runs the rows of one file belong, if a column names them: `method`, `run_id`, and also `seed`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rltui.readers.keys import first_of, step_of
 from rltui.readers.row_kinds import of_seed, run_column, seed_column
 
 MOST = 500
-"""Most runs in a file: a column with more values does not name runs."""
+"""The most runs in a file: a column with more values does not name runs."""
 
 
 class RowOfRun(NamedTuple):
-    """Which run a row is of, and its step."""
+    """The run to which a row belongs, and its step."""
 
     run: str
     seed: str
@@ -22,7 +22,7 @@ class RowOfRun(NamedTuple):
 
 
 def row_of_run(row: Mapping[str, object]) -> RowOfRun | None:
-    """Which run a row is of; None if it does not say so."""
+    """The run to which a row belongs; None if the row names none."""
     column = run_column(row)
     if column is None or not isinstance(row[column], str | int):
         return None
@@ -33,7 +33,7 @@ def row_of_run(row: Mapping[str, object]) -> RowOfRun | None:
 
 
 def run_names(rows: Iterable[RowOfRun]) -> list[str]:
-    """The runs of the rows: their names, or one for each seed of a name that has several seeds side by side."""
+    """The names of the rows' runs. A name with several seeds side by side becomes one run for each seed."""
     by_name: dict[str, _Span] = {}
     by_seed: dict[str, dict[str, _Span]] = {}
     for row in rows:
@@ -53,7 +53,7 @@ def run_names(rows: Iterable[RowOfRun]) -> list[str]:
 
 
 class _Span:
-    """The rows of one name: how many, the step of the first and the highest step."""
+    """The rows of one name: their count, the step of the first row and the highest step."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -71,8 +71,8 @@ class _Span:
 
 
 def _are_apart(found: Mapping[str, _Span]) -> bool:
-    """Whether these are runs side by side. If each goes on where the one before ended, they are launches of one run; if
-    each has a single row, the names do not name runs."""
+    """Whether these are runs side by side. If each continues where the one before ended, they are launches of one run;
+    if each has a single row, the names do not name runs."""
     spans = [*found.values()]
     if not 2 <= len(spans) <= MOST or max(span.count for span in spans) < 2:
         return False

@@ -1,5 +1,5 @@
-"""Rows of single samples: the mean of all samples of a step is the row of this step. If they name the data sets that
-they belong to, the means of each set stand beside it."""
+"""Rows of single samples: the mean of all samples of a step becomes the row of this step. If samples name their data
+sets, the means of each set are added to that row."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from rltui.readers.rows import measured
 
 Cells = Mapping[str, object]
 StepRow = tuple[int, dict[str, object], float]
-"""Step, cells and time of a row."""
+"""The step, cells and time of a row."""
 
 ALONE = 3
 AVERAGED = "rows of samples, averaged by step"
 
 
 class SampleMeans:
-    """Takes the rows of a file in their order. Each row is returned as it is, until two with equal keys follow each
-    other at one step. From then on the rows of a step are held until the step ends."""
+    """Takes the rows of a file in order. Each row is returned unchanged, until two rows with equal keys follow each
+    other at one step. From then on, the rows of a step are held until the step ends."""
 
     def __init__(self) -> None:
         self.on = False
@@ -30,7 +30,7 @@ class SampleMeans:
         self._held: list[Cells] = []
         self._open = False  # not all of the held rows are in a row that was returned
         self._averaged = 0
-        self.alone = 0  # steps with a single row: from `ALONE` on, a step that comes twice was done again
+        self.alone = 0  # steps with a single row: from `ALONE` on, a step that comes twice is a step done again
 
     @property
     def step(self) -> int:
@@ -38,7 +38,7 @@ class SampleMeans:
         return self._step
 
     def meet(self, rows: list[dict[str, object]], steps: list[int], times: list[float] | None) -> bool:
-        """Whether these rows with equal keys must go through `add`; false if they can be used as they are."""
+        """Whether these rows with equal keys must go through `add`; False if they can be used unchanged."""
         if not rows[0]:
             return False
         if self.on or len(set(steps)) < len(steps) or (steps[0] == self._step and tuple(rows[0]) == self._keys):
@@ -52,7 +52,7 @@ class SampleMeans:
         """Takes one row; yields the rows that are complete with it."""
         keys = tuple(cells)
         if not self.on and step == self._step != NO_STEP and cells == self._held[-1]:
-            yield step, cells, time  # written twice, or a sample like the one before: the mean is the same
+            yield step, cells, time  # written twice, or an equal sample: the mean is the same
             return
         if step == self._step != NO_STEP and keys == self._keys and (self.on or self.alone < ALONE):
             self._averaged += 1 if self.on and len(self._held) > 1 else 2 if len(self._held) == 1 else 1
@@ -89,7 +89,8 @@ def _mean(rows: list[Cells]) -> dict[str, object]:
 
 
 def _means_of_sets(rows: list[Cells]) -> dict[str, object]:
-    """The means of each data set, by names that tell the set; none if all rows are of one set, or if one names none."""
+    """The means of each data set, by names that include the set; none if all rows are of one set, or if one names no
+    set."""
     by_set: dict[str, list[Cells]] = {}
     for row in rows:
         by_set.setdefault(set_of(row), []).append(row)
@@ -119,8 +120,8 @@ def _number(name: str, value: object) -> float | None:
 
 
 def mean_cells(row: dict[str, object]) -> dict[str, object]:
-    """The row with the mean of each list of measurements (`rewards_mean` 0.5 for `"rewards": [1, 0]`), and with the
-    first value of a list that has one for each group of parameters (`"lr": [1e-6, 1e-7]`)."""
+    """The row with each list of measurements replaced by its mean (`rewards_mean` 0.5 for `"rewards": [1, 0]`), and
+    each list with one value per parameter group replaced by its first value (`"lr": [1e-6, 1e-7]`)."""
     if not any(isinstance(value, list) for value in row.values()):
         return row
     out: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""Finds the runs in files that hold several, or one metric of several."""
+"""Finds the runs in files that hold several runs, or one metric of several runs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ HEAD = 1 << 16
 
 
 def runs_in_file(data: bytes, name: str) -> list[ContainedRun]:
-    """The runs of a file that may hold several, in their order; one with an empty key if the file holds a single
-    run."""
+    """The runs of a file that may hold several, in the file's order. If the file holds a single run, its key is
+    empty."""
     try:
         plain = unpacked_head(data, MAX_BYTES)
     except NotSupported:
@@ -61,7 +61,7 @@ def runs_in_file(data: bytes, name: str) -> list[ContainedRun]:
 
 
 def _of_console(text: bytes, format: str) -> list[ContainedRun]:
-    from rltui.readers.console.run_sections import RunSections  # for few files
+    from rltui.readers.console.run_sections import RunSections  # late: few files need it
 
     found = RunSections()
     found.feed(text)
@@ -70,7 +70,8 @@ def _of_console(text: bytes, format: str) -> list[ContainedRun]:
 
 
 def _of_columns(data: bytes, name: str) -> list[ContainedRun]:
-    """The runs of a file of columns; none if the columns are not metrics: data sets are saved in the same formats."""
+    """The runs of a file that was saved as columns; none if the columns are not metrics, as in data sets, which are
+    saved in the same formats."""
     try:
         told = sniff(as_csv(data, SHOWN)[0], f"{name}.csv")
         if told != SEVERAL:
@@ -95,7 +96,7 @@ def _rows_of_table(text: bytes, table: CsvTable, column: str) -> Iterator[RowOfR
 
 
 def _of_document(text: bytes, name: str) -> list[str] | None:
-    """The runs of a document, an empty name if it holds a single one; None if it holds none."""
+    """The names of a document's runs, with an empty name if it holds a single run; None if it holds none."""
     if text.lstrip().startswith(b"{") and b"\n{" in text.strip():
         return None  # rows in lines
     try:

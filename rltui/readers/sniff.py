@@ -1,4 +1,4 @@
-"""Tells the format of a file by its first bytes. The name only counts if the content is ambiguous."""
+"""Finds the format of a file by its first bytes. The name only counts if the content is ambiguous."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _TRAINING = lazy(
     rb"|trl[ ./]|GRPO|grpo|\bPPO\b|\bppo_|Training Progress|Loading (?:weights|checkpoint shards)|wandb: |CUDA|NCCL"
     rb"|\d+%\|[^|\n]*\| \d+/\d+ \[|trainable params|Running training|[Uu]nsloth|'train_runtime'|huggingface"
     rb"|validation generation end|test_gen_batch|[Cc]heckpoint|\bepoch\b|learning_rate"
-    rb"|(?m:^)-{4,} [^\n]*[Rr]eward: "  # rollouts printed one after the other, each under its reward
+    rb"|(?m:^)-{4,} [^\n]*[Rr]eward: "  # rollouts printed one after the other, each below its reward
     rb'|(?m:^)[ \t]+File "(?:[^"\n]*/)?[^"/\n]*(?:train|grpo|ppo|dpo|rlhf)[^"/\n]*\.py", line \d'  # broke before a step
 )
 _TABLES = (".csv", ".tsv", ".tab")
@@ -79,7 +79,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def sniff_one(head: bytes, name: str) -> str | None:
-    """The same, but a console log that names a run is one that holds a single run."""
+    """The same as `sniff`, but treats a console log that names a run as one that holds a single run."""
     head, name = _unpacked(head, name)
     if head.startswith(_WANDB):
         return "wandb"
@@ -125,17 +125,17 @@ def sniff_one(head: bytes, name: str) -> str | None:
         return found
     printed = _document(start, name, head_is_all)
     if printed is None and _unnamed_console(text, name):
-        return "console"  # known at once: to learn its lines takes a hundred times as long
+        return "console"  # decided here because learning its lines takes a hundred times as long
     return _learnt(text) or printed
 
 
 def sniff_page(head: bytes, name: str, whole: Callable[[], bytes]) -> str | None:
     """The format of a file that the user named: a page that may hold a table or a log among other words, or a table
-    whose name is not that of a run's file. `whole` returns the whole file: the text of a web page begins late in it."""
+    that is not named like a run's file. `whole` returns the whole file, because the text of a web page begins late."""
     if column_format(head, name) is not None:
         return SEVERAL
     if name.endswith(_WEB_PAGES):
-        from rltui.readers import pages  # with the console's reader: for few files
+        from rltui.readers import pages  # late: imports the console's reader, and few files need it
 
         return "page" if pages.holds_rows(whole()) else None
     if not name.endswith(_PAGES):
@@ -146,20 +146,20 @@ def sniff_page(head: bytes, name: str, whole: Callable[[], bytes]) -> str | None
 
 def _tells_steps(text: bytes) -> bool:
     """Whether the console reader finds several steps in a page. A single step is an example, and a page without steps
-    only speaks about logs."""
+    is only about logs."""
     return len({step for record in _records(text) if isinstance(record, Rows) for step in record.steps}) > 1
 
 
 def may_begin_late(head: bytes, name: str) -> bool:
-    """Whether a file that is named like a console log, and shows no format in its beginning, is text: a log may begin
-    with pages of other programs' lines."""
+    """Whether a file whose beginning shows no format is text and is named like a console log: a log may begin with
+    pages of other programs' lines."""
     called = name.endswith(_TEXTS) or (not name.endswith(_NOT_LOGS) and _LOG_NAMES.search(name) is not None)
     return called and not is_binary(head)
 
 
 def is_messages(head: bytes, name: str) -> bool:
-    """Whether a text that is named like a log, and holds no metrics, has a traceback, or warnings or errors as loggers
-    write them: it may say what went wrong in a run whose metrics are in other files."""
+    """Whether a text without metrics is named like a log and has a traceback, or warnings or errors as loggers write
+    them: it may show what went wrong in a run whose metrics are in other files."""
     if not _LOG_NAMES.search(name) or is_binary(head):
         return False
     if TRACEBACK.encode() in head:
@@ -175,7 +175,7 @@ def sniff_end(tail: bytes, name: str) -> str | None:
 
 
 def _unpacked(head: bytes, name: str) -> tuple[bytes, str]:
-    """Head and name of the content of a compressed file."""
+    """The head and name of a compressed file's content; of any other file, its own."""
     stem, dot, ending = name.rpartition(".")
     plain = stem if dot and ending in ("gz", "xz", "zst", "bz2") else name
     try:
@@ -190,7 +190,7 @@ _BEGINS_DOCUMENT = lazy(rb"(?://[^\n]*\s*|/\*[\s\S]{0,2000}?\*/\s*)*(?:\{\s*[\"'
 
 
 def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
-    from rltui.readers.literals import lenient  # json: for few files
+    from rltui.readers.literals import lenient  # late: imports json, and few files need it
 
     if re.search(rb'"log_history"\s*:\s*\[', text) and not _begins_with_row(text):
         return "trainer-state"
@@ -229,7 +229,7 @@ def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
     if len(rows) == 1 and len(lines) == 1 and head_is_all and first_of("step", rows[0]) is None:
         return None  # a single object without a step: results or config
     if 2 * len(rows) < len(lines) and (console := _console(text, name) or _learnt(text)) is not None:
-        return console  # with a config in its first line, or answers among the others
+        return console  # a console log with a config in its first line, or with answers among its lines
     if listed and (console := _learnt(text)) is not None:
         return console  # rows that were printed at once, among other lines
     rows = [spread_out(hoisted(row)) for row in rows if "log_history" not in row]
@@ -275,7 +275,7 @@ def _saved(text: bytes, name: str) -> str | None:
 
 
 def _begun(text: bytes) -> dict[str, object] | None:
-    """The cells of one long row, up to where it is cut off; None if it is cut off within prose."""
+    """The complete cells of one long row that is cut off; None if it is cut off within prose."""
     end = max(text.rfind(b',"'), text.rfind(b', "'))
     if len(text) - end > 5 * _TEXT:
         return None
@@ -289,8 +289,7 @@ def _begun(text: bytes) -> dict[str, object] | None:
 
 
 def _begins_with_row(text: bytes) -> bool:
-    """Whether the first line is a row of its own: a log of rows that ends with the trainer's state is not a
-    document."""
+    """Whether the first line is a complete row: a log of rows that ends with the trainer's state is not a document."""
     first, newline, _ = text.partition(b"\n")
     try:
         row = orjson.loads(first) if newline else None
@@ -330,7 +329,7 @@ def _console(text: bytes, name: str) -> str | None:
 
 
 def _learnt(text: bytes) -> str | None:
-    """Whether this is a console log whose step lines belong to no known dialect."""
+    """Returns "console" if this is a console log whose step lines belong to no known dialect; else None."""
     return "console" if any(isinstance(record, Rows) for record in _records(text)) else None
 
 
@@ -344,7 +343,8 @@ def _records(text: bytes) -> list[Record]:
 
 
 def _broken_console(text: bytes) -> str | None:
-    """Whether this is a console log whose lines a terminal broke at its width: joined lines hold more numbers."""
+    """Returns "wrapped-console" if a terminal broke the log's lines at its width, so that joined lines hold more
+    numbers; else None."""
     from rltui.readers.console import hard_wraps
 
     if not (whole := hard_wraps.whole(text)):
@@ -353,7 +353,7 @@ def _broken_console(text: bytes) -> str | None:
 
 
 def _told(text: bytes) -> int:
-    """The count of numbers that the console reader finds in the first lines."""
+    """The number of values that the console reader finds in the first lines."""
     rows = [record for record in _records(text) if isinstance(record, Rows)]
     return sum(sum(x == x for x in column) for one in rows for column in one.values.values())
 
@@ -432,7 +432,7 @@ def _csv(text: bytes, name: str) -> str | None:
     numbers += sum(
         1 for name, cell in cells if name == table.step and number(cell) is None and step_of(cell)[0] is not None
     )
-    some = len(cells) if not named and not table.steps else len(cells) / 2  # all of them, if nothing names the step
+    some = len(cells) if not named and not table.steps else len(cells) / 2  # all cells, if nothing names the step
     if numbers < some and not (table.long and named):
         return None
     several = (
@@ -444,12 +444,13 @@ def _csv(text: bytes, name: str) -> str | None:
     at = table.columns.index(table.step) if table.step is not None else None
     stated = [row for row in fitting if at is None or step_of(row[at])[0] is not None]
     if by_a_loop and not several and _told(text) >= len(table.metrics) * len(stated):
-        return "console"  # a loop prints its lines below a header, with others between them
+        return "console"  # a loop prints its lines below a header, with other lines between them
     return SEVERAL if several else "csv"
 
 
 def _unnamed_console(text: bytes, name: str) -> str | None:
-    """Whether this is a console log without metrics: it has marks of training software, or says why a program ended."""
+    """Returns "console" if this is a log without metrics that has marks of training software, or shows why a program
+    ended; else None."""
     lines = [line for line in text.split(b"\n")[:_LOOKED_AT] if line.strip()]
     if sum(1 for line in lines if _REQUIREMENT.match(line.strip())) * 2 > len(lines):
         return None

@@ -1,5 +1,6 @@
-"""JSON files of one step each, as some loops save them: `step_000010.json`, `step_10/metrics.json`, or the scores of an
-evaluation: `eval/step_100.json`, `eval/step_100/gsm8k.json`, `eval/gsm8k/step_100.json`. One reader reads them all."""
+"""JSON files that hold one step each, as some loops save them: `step_000010.json`, `step_10/metrics.json`, or the
+scores of an evaluation: `eval/step_100.json`, `eval/step_100/gsm8k.json`, `eval/gsm8k/step_100.json`. One reader reads
+all files of a run."""
 
 from __future__ import annotations
 
@@ -22,11 +23,11 @@ from rltui.readers.rows import number
 
 FORMAT = "json-files"
 FEWEST = 3
-"""Fewer such files are results, not the steps of a run."""
+"""Fewer such files than this are results, not the steps of a run."""
 _NAME = lazy(r"(.*?)(\d{1,15})", re.DOTALL)
 _ENDING = ".json"
 _RESULTS = ("results", "scores", "metrics")
-"""Keys of what an evaluation measured, beside how it was done."""
+"""Keys of what an evaluation measured, in files that also state how it was done."""
 _OTHER_COUNTS = ("epoch", "episode", "checkpoint", "ckpt")
 EVALUATIONS = frozenset(("eval", "evals", "evaluation", "evaluations", "val", "valid", "validation", "test", "dev"))
 _HELD = frozenset((*_RESULTS, "result", "output", "outputs", "summary", "report", "reports", "history", "data"))
@@ -34,14 +35,14 @@ _HELD = frozenset((*_RESULTS, "result", "output", "outputs", "summary", "report"
 _TOLD = frozenset(("metrics", "metric", "stats", "statistics", "scalars", "losses", "train", "training", "log", "logs"))
 """Words for the metrics of a step, in the name of a file in its folder."""
 _LEVELS = 3
-"""So many folders above a file may say that it holds an evaluation."""
+"""How many folders above a file may show that it holds an evaluation."""
 
 
 class Family(Struct, frozen=True):
-    """Where the file of one step belongs. `paths`: what the paths of its family have in common, the number left out;
-    `counted`: the words before the number; `folder`: the deepest that holds all of them; `home`: the one that they
-    belong to; `of_set`: the data set that is evaluated, "" if the paths name none; `evaluates`: they say that the files
-    hold evaluations."""
+    """The family to which the file of one step belongs. `paths`: what the paths of the family have in common, without
+    the number; `counted`: the words before the number; `folder`: the deepest folder that holds all files; `home`: the
+    folder to which they belong; `of_set`: the evaluated data set, "" if the paths name none; `evaluates`: whether the
+    paths show that the files hold evaluations."""
 
     paths: str
     number: int
@@ -80,7 +81,7 @@ def family(path: str) -> Family | None:
 
 
 def _is_of_evaluations(folder: str) -> bool:
-    """Whether a folder's name only says that evaluations are below it: `eval`, `val_results`."""
+    """Whether a folder's name says only that evaluations are below it: `eval`, `val_results`."""
     words = {*words_of(folder)}
     return words <= EVALUATIONS | _HELD and not words.isdisjoint(EVALUATIONS)
 
@@ -93,19 +94,20 @@ def is_of_step(path: str) -> bool:
 
 
 def _is_set(name: str) -> bool:
-    """Whether a file or folder of an evaluation is called after a data set, and not after what it holds."""
+    """Whether a file or folder of an evaluation is named after a data set, and not after what it holds."""
     return not {*words_of(name)} <= EVALUATIONS | _HELD | row_words().measures
 
 
 def are_enough(path: str, count: int, evaluates: bool) -> bool:
-    """Whether so many files of one family may be steps: one evaluation is enough if its path says so."""
+    """Whether `count` files of one family are enough to be steps. One evaluation is enough if its path shows that it is
+    one."""
     named = family(path)
     return count >= FEWEST or (named is not None and (evaluates or named.evaluates) and _counts_steps(named.counted))
 
 
 def is_row(text: bytes, path: str, evaluates: bool = False) -> bool:
-    """Whether a file holds the metrics of the step in its path: the number may also be a rank or a seed. `evaluates`:
-    its path says that it holds an evaluation, whose scores may be called after the data sets."""
+    """Whether a file holds the metrics of the step in its path. The number in the path may also be a rank or a seed.
+    `evaluates`: the path shows that the file holds an evaluation, whose scores may be named after the data sets."""
     named = family(path)
     row = _parsed(text) if named is not None else None
     if named is None or row is None:
@@ -137,7 +139,7 @@ def _parsed(text: bytes) -> dict[str, Any] | None:
 
 
 def _measured(row: dict[str, Any]) -> dict[str, Any]:
-    """What an evaluation measured, of a row that may hold its settings too."""
+    """What an evaluation measured, from a row that may also hold its settings."""
     return next((found for key in _RESULTS if isinstance(found := row.get(key), dict)), row)
 
 

@@ -1,4 +1,4 @@
-"""Units after the numbers of a line, or of a cell behind its name: `3.5%` is 0.035, `12.3k` is 12300, `31,200 ms`,
+"""Converts numbers with units in a line, or in a cell after its name: `3.5%` is 0.035, `12.3k` is 12300, `31,200 ms`,
 `0.52 min` and `0:00:31` become seconds, `40,960 MB` of memory becomes 40 GB."""
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ _PERCENT = lazy(
     r"(?P<tied>[^\W\d](?=\s)|(?:[^\W\d]|@)\d{1,4}(?=\s)|[)\]'\":=>→~≈±])(?P<gap>\s*)"
     rf"(?P<number>(?:(?<![^\W\d_])[-+])?{_DIGITS})\s?%(?![\w%]|\|[\s\d#█▉▊▋▌▍▎▏]*\|)"
 )
-"""A percentage after its name. One in brackets or after a bar belongs to the number before it, and a progress bar is
-not a share."""
+"""A percentage after its name. A percentage in brackets or after a bar belongs to the number before it, and a progress
+bar is not a share."""
 _SHARE_IN_CELL = lazy(
     r"(?P<tied>(?:^|[|│┃║])\s*[^\W\d][^\d|│┃║]{0,60}?\s*[|│┃║])(?P<gap>\s*)"
     rf"(?P<number>[-+]?{_DIGITS})\s?%(?=\s*(?:[|│┃║]\s*(?:[^\W\d]|$)|$))"
 )
-"""A percentage in the cell after that of its name: `│ truncated │ 2.1% │`."""
+"""A percentage in the cell after its name's cell: `│ truncated │ 2.1% │`."""
 _BORDERS = "|│┃║"
 _THOUSANDS = lazy(rf"(?<![\w.,@\-])(?P<sign>[-+]?)(?P<number>{_DIGITS})(?P<unit>[kKM])(?!\s?=)(?!\w)")
 _OF_TOKENS = lazy(rf"(?<![\w.,@\-])(?P<sign>[-+]?)(?P<number>{_DIGITS}) ?(?P<unit>[kKM])(?= ?tok(?:en)?s?\b)")
@@ -35,7 +35,7 @@ _SHAPE = lazy(
 """The shape of a tensor, which is not a measurement."""
 _NUMBER = lazy(r"\d|[nN]a[nN]|[iI]nf")
 _SAID = lazy(r"(?:[_(\[ ]|^)(?:%|pct|percent(?:age)?|h|hours?|mins?|minutes?)[)\]]?\W*$", re.IGNORECASE)
-"""A name that states the unit of its number: the unit is then handled by the name."""
+"""A name that states the unit of its number. The unit is then handled where names are handled."""
 _CLAUSE = lazy(r"[|│,;·•]|\s[-–—]\s")
 _CLOCK = lazy(
     r"(?P<name>[^\W\d][\w/.\-]*(?: [^\W\d][\w/.\-]*){0,3})(?P<tied>\s*[:=]\s*|\s+)"
@@ -45,13 +45,13 @@ _CLOCK = lazy(
 """A duration as Python shows it: `step time: 0:00:31`."""
 _HAS_CLOCK = lazy(r"\d{1,3}:[0-5]\d:[0-5]\d")
 _OF_DAY = frozenset(("time", "t", "clock", "at", "started", "begun", "date"))
-"""With only these words as its name, a clock with two digits of hours is a time of day."""
+"""If the name of a clock consists only of these words and the hours have two digits, it is a time of day."""
 _MEMORY = lazy(
     rf"(?<![\w.,@\-])(?P<number>{_DIGITS})(?:(?P<gap>\s?/\s?)(?P<all>{_DIGITS}))?\s?(?P<unit>[KMGT])i?B\b(?!/)"
 )
 _GIBIBYTES = {"K": 1 / (1 << 20), "M": 1 / (1 << 10), "G": 1.0, "T": float(1 << 10)}
 _BEFORE = 60
-"""Characters before a number that are searched for its name."""
+"""How many characters before a number are searched for its name."""
 _TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
 _HOUR, _MINUTE = 3600.0, 60.0
 
@@ -62,7 +62,7 @@ def has_number(text: str) -> bool:
 
 
 def converted(text: str, commas: bool = False) -> str:
-    """A text with plain numbers in place of wrapped ones (`unwrapped`) and of those with a unit."""
+    """The text with plain numbers in place of wrapped numbers (`unwrapped`) and of numbers with a unit."""
     text = unwrapped(text, commas)
     if text.count(":") > 1 and any(_is_named(text[: found.start()]) for found in _HAS_CLOCK.finditer(text)):
         text = _CLOCK.sub(_duration, text)
@@ -87,7 +87,7 @@ def says_unit(name: str) -> bool:
 
 
 def _is_named(before: str) -> bool:
-    """Whether a word is right before a clock. Before the time stamp of a line there is none."""
+    """Whether a word is right before a clock. A line's time stamp has no word before it."""
     last = before.rstrip(" \t:=").rsplit(None, 1)
     return bool(last) and any(map(str.isalpha, last[-1]))
 
@@ -120,7 +120,7 @@ def _duration(found: re.Match[str]) -> str:
 
 
 def _gibibytes(found: re.Match[str]) -> str:
-    """Memory in GB (of 1024 MB), as GPU memory is stated. What is not memory keeps its unit."""
+    """Memory in GB (of 1024 MB), as GPU memory is stated. Anything that is not memory keeps its unit."""
     before = _CLAUSE.split(found.string[max(0, found.start() - _BEFORE) : found.start()])[-1]
     if not has_word(before, words().memory):
         return found[0]
@@ -130,7 +130,7 @@ def _gibibytes(found: re.Match[str]) -> str:
 
 
 def _measured(number: float | None) -> str:
-    """A number with a decimal point or exponent, so that it is taken neither for a step count nor for a total."""
+    """A number with a decimal point or exponent, so that it is not taken for a step count or a total."""
     text = f"{number or 0.0:.6g}"
     return text if "." in text or "e" in text else f"{text}.0"
 
@@ -140,7 +140,7 @@ def _many(found: re.Match[str]) -> str:
 
 
 def _seconds(found: re.Match[str]) -> str:
-    """Seconds for hours or minutes. `min` and `m` are units only after a word for a duration, or a `min` directly after
+    """Seconds for hours or minutes. `min` and `m` are units only after a word for a duration; `min` also directly after
     a number that follows the name of a phase. Elsewhere they may mean minimum or metres."""
     before = _CLAUSE.split(found.string[max(0, found.start() - _BEFORE) : found.start()])[-1]
     if _says(found, found.start()):

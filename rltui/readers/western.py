@@ -1,5 +1,5 @@
-"""Reads text that is not UTF-8: as consoles and editors write it in western Europe, with one byte for each letter, or
-in China, with two. Bytes left over from a cut UTF-8 character are neither."""
+"""Reads text that is not UTF-8. Consoles and editors in western Europe write one byte for each letter, those in China
+two. Bytes left over from a cut UTF-8 character are neither."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _HIGH = lazy(rb"[\x80-\xff]+")
 _ENDS = lazy(rb"([\r\n])")
 """Ends of lines and of redrawn progress bars, as the console reader cuts them."""
 _LETTERS = 4
-"""From this many bytes above ASCII side by side on, they are Chinese, two for each sign: words of European languages
-have fewer."""
+"""This many or more adjacent bytes above ASCII are Chinese, two for each character: words of European languages have
+fewer."""
 _LOST = "\ufffd"
 _ERRORS = "rltui-one-byte"
 
 
 def as_utf8(text: bytes) -> bytes:
-    """The text with each line in UTF-8: other lines are decoded by the encoding that their bytes suggest. The last line
-    may still grow."""
+    """The text with every line in UTF-8. A line that is not UTF-8 is decoded with the encoding that its bytes suggest.
+    The last line may still grow."""
     if _is_utf8(text):
         return text
     *lines, last = _ENDS.split(text)
@@ -38,8 +38,8 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _beyond_ascii(text: bytes) -> bytes:
-    """The bytes above ASCII, with a space between those that are apart. They are UTF-8 exactly if the text is, and
-    decoding them is far quicker, as most logs hold few of them."""
+    """The bytes above ASCII, with a space between those that are not adjacent. They are UTF-8 exactly if the text is,
+    and decoding them is far quicker, because most logs hold few of them."""
     import numpy as np
 
     signs = np.frombuffer(text, dtype=np.uint8)
@@ -60,7 +60,7 @@ def _line(line: bytes, grows: bool = False) -> bytes:
 
 
 def _chinese(line: bytes) -> str | None:
-    """The line decoded as GB 18030, if its bytes above ASCII come in pairs, with several side by side; else None."""
+    """The line decoded as GB 18030, if its bytes above ASCII come in pairs, several of them adjacent; else None."""
     runs = [len(run) for run in _HIGH.findall(line)]
     if max(runs) < _LETTERS or any(run % 2 for run in runs):
         return None
@@ -71,7 +71,7 @@ def _chinese(line: bytes) -> str | None:
 
 
 def _one_byte(wrong: UnicodeError) -> tuple[str, int]:
-    """Decodes a single byte by Windows' western code page."""
+    """Decodes a single byte with Windows' western code page."""
     if not isinstance(wrong, UnicodeDecodeError):
         raise wrong
     if wrong.end - wrong.start > 1:

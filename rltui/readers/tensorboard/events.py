@@ -1,5 +1,5 @@
-"""Reads TensorBoard event files: TFRecords of Event messages, whose values hold a scalar, or config as text or HParams.
-A float32 becomes the decimal that was meant: 0.1, not 0.10000000149011612."""
+"""Reads TensorBoard event files: TFRecords of Event messages. Their values hold a scalar, or a config as text or
+HParams. A float32 becomes the decimal that was meant: 0.1, not 0.10000000149011612."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 PAD = 160
-"""Bytes that a buffer has after its last event. Longer events are not decoded many at once."""
+"""The bytes of padding after a buffer's last event. Events that are not shorter are decoded one by one."""
 _LONGEST_STEP = 5
 _SIMPLE_VALUE, _TENSOR, _METADATA = 2, 8, 9
 _DTYPE, _CONTENT, _STRINGS = 1, 4, 8
@@ -35,7 +35,7 @@ _HPARAMS = "_hparams_/session_start_info"
 
 
 class Scalars(Struct):
-    """Wall time (s), step, number of the tag and value of the events with the numbers `events`."""
+    """Wall time (s), step, tag number and value of the events at the indices `events`."""
 
     events: Ints
     times: NDArray[np.float64]
@@ -45,11 +45,11 @@ class Scalars(Struct):
 
 
 def scalar_events(b: NDArray[np.uint8], starts: Ints, lengths: Ints, table: KeyTable) -> Scalars:
-    """Decodes, many at once, those of the events at `starts` that hold one float scalar. `b`: the buffer with its
+    """Decodes many events at once: those of the events at `starts` that hold one float scalar. `b`: the buffer with its
     padding.
 
-    Such an event is `09 wall_time(8) [10 step] 2a LEN 0a LEN 0a LEN tag 15 value(4)`: this is what
-    SummaryWriter.add_scalar writes. All its lengths must fit together; any other event is decoded field by field.
+    Such an event is `09 wall_time(8) [10 step] 2a LEN 0a LEN 0a LEN tag 15 value(4)`, as SummaryWriter.add_scalar
+    writes it. All its lengths must fit together; any other event is decoded field by field.
     """
     fits = (lengths >= 20) & (lengths < 160)
     at = np.where(fits, starts, 0)
@@ -85,9 +85,9 @@ def scalar_events(b: NDArray[np.uint8], starts: Ints, lengths: Ints, table: KeyT
 
 
 _SLICE = 1 << 20
-"""Bytes that are decoded at once: this bounds the memory, whatever the size of the pieces that are fed."""
+"""The most bytes that are decoded at once. This bounds the memory, however large the pieces that are fed."""
 FEW = 8
-"""Fewer new events than this are decoded one by one: arrays would take longer."""
+"""If there are fewer new events than this, they are decoded one by one: arrays would take longer."""
 
 
 class _Cells(Struct):
@@ -100,12 +100,12 @@ class _Cells(Struct):
 
 
 class TfeventsReader:
-    """Reads scalars as rows, one row for consecutive events of one step, and text tags that hold JSON, and HParams, as
-    config.
+    """Reads scalars as rows: consecutive events of one step become one row. Text tags that hold JSON, and HParams,
+    become config.
 
     A row's time is the wall time of its last event. A float32 becomes the shortest decimal that reads back as the same
-    float32. `feed` returns the rows of all events so far: if the rest of a step comes later, it is a second row of this
-    step, alone in its block.
+    float32. `feed` returns the rows of all events so far. If the rest of a step comes later, it becomes a second row of
+    this step, alone in its block.
     """
 
     format = "tensorboard"
@@ -180,7 +180,7 @@ class TfeventsReader:
         times = cells.times[np.append(opens[1:], len(cells.steps)) - 1]
         most = max(1, MAX_CELLS // max(1, len(self._grid.names)))
         cuts = list(range(0, len(steps), most))
-        if steps[0] == self._last_step and len(steps) > 1:  # the rest of a row, alone: else all would be added slowly
+        if steps[0] == self._last_step and len(steps) > 1:  # the rest of a row goes alone, or adding all rows is slow
             cuts = [0, *range(1, len(steps), most)]
         self._last_step = int(steps[-1])
         out: list[Record] = []
@@ -192,7 +192,7 @@ class TfeventsReader:
         return out
 
     def _event(self, event: bytes, others: list[Record]) -> list[tuple[int, float, int, float]]:
-        """Step, wall time, number of the tag and value of each scalar in an Event; config is added to `others`."""
+        """Step, wall time, tag number and value of each scalar in an Event; config is added to `others`."""
         time = float("nan")
         step = 0
         summaries: list[bytes] = []
@@ -235,7 +235,7 @@ def _merged(parts: list[tuple[Ints, _Cells]]) -> _Cells:
 
 
 def _scalar(item: bytes) -> float | None:
-    """The number in a Summary.Value, NONFINITE if it is not finite; None if the value is not a number."""
+    """The number in a Summary.Value; NONFINITE if it is not finite; None if the value is not a number."""
     number: float | None = None
     for field, wire, value in fields(item):
         if field == _SIMPLE_VALUE and wire == FIXED32 and isinstance(value, bytes):
@@ -250,7 +250,7 @@ def _scalar(item: bytes) -> float | None:
 def _config(tag: str, item: bytes) -> list[Record]:
     """The config in a value: JSON text under `NAME/text_summary` (transformers: args, model_config), or HParams.
 
-    The keys of `args` are kept as they are; those of any other text tag get its name before them."""
+    The keys of `args` are kept as they are; the keys of any other text tag get the tag's name before them."""
     if tag == _HPARAMS:
         found = _hparams(_plugin(item)[1])
         return [ConfigRecord(flatten(found), "TensorBoard HParams")] if found else []
@@ -327,14 +327,14 @@ def _bytes(value: int | bytes | None) -> bytes:
 Singles = NDArray[np.float32]
 
 _SMALLEST, _LARGEST = 1e-12, 1e12
-"""Between these, the powers of ten that scale a value to nine digits are exact in float64. So a quotient by them is
-correctly rounded: it is the float64 nearest to the decimal."""
+"""Between these limits, the powers of ten that scale a value to nine digits are exact in float64. A quotient by such a
+power is therefore correctly rounded: it is the float64 nearest to the decimal."""
 _TENS: Floats = np.array([10.0**n for n in range(23)])
 
 
 def shortest(values: Singles) -> Floats:
-    """Each value as the float64 nearest to the shortest decimal that reads back as the same float32, as
-    `float(str(numpy.float32(x)))` gives it. Infinities and NaN stay.
+    """Each value as the float64 nearest to the shortest decimal that reads back as the same float32, like
+    `float(str(numpy.float32(x)))`. Infinities and NaN stay.
 
     Seven digits are tried for all values at once, then six, eight and nine for the few that need them. Values outside
     1e-12..1e12 are converted through numpy's own printing.
@@ -368,7 +368,7 @@ def shortest(values: Singles) -> Floats:
 
 
 def _round(values: Floats, decimals: NDArray[np.int64]) -> Floats:
-    """Values rounded to these numbers of decimals (negative: to tens, hundreds, …)."""
+    """Values rounded to the given numbers of decimals (negative: to tens, hundreds, …)."""
     up = _TENS[np.minimum(np.maximum(decimals, 0), 22)]  # np.clip takes longer for a few values
     down = _TENS[np.minimum(np.maximum(-decimals, 0), 22)]
     rounded: Floats = np.rint(values * up / down) * down / up

@@ -1,7 +1,8 @@
 """TFRecord framing: uint64 length, masked crc32c of the length, data, masked crc32c of the data.
 
-Both checksums are checked. That of the length is computed once for each distinct length, of which a log has few. That
-of the data is checked up to `CHECKED` bytes: longer data are images, histograms and texts, never numbers.
+Both checksums are checked. The checksum of a length is computed once for each distinct length; a log has few of them.
+The checksum of the data is only checked up to `CHECKED` bytes: longer data are images, histograms and texts, never
+numbers.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def masked_crc32c(data: bytes) -> int:
 
 @cache
 def _pair_tables() -> tuple[Words, Words, Words, Words]:
-    """Tables of what two bytes add to the checksum, by their place among eight bytes."""
+    """Tables of what a pair of bytes adds to the checksum, one table for each place of the pair among eight bytes."""
     one = np.array(_TABLE, dtype=np.uint32)
     pairs: Words = np.arange(1 << 16, dtype=np.uint32)
     for _ in range(2):
@@ -60,11 +61,11 @@ def _pair_tables() -> tuple[Words, Words, Words, Words]:
 
 
 def masked_crc32cs(b: NDArray[np.uint8], starts: Ints, lengths: Ints) -> Words:
-    """The checksums of the pieces of `b` at `starts`, each of 8 bytes or more. Eight bytes of all pieces are handled at
-    a time.
+    """The checksums of the pieces of `b` at `starts`, each of 8 bytes or more. Each pass handles eight bytes of every
+    piece.
 
-    Each piece is filled up with zeros before its first byte, which do not change a checksum that begins with 0. The
-    real checksum begins with all ones: this is the same as inverting the first four bytes.
+    Each piece is padded with zeros before its first byte. Zeros do not change a checksum that begins with 0. The real
+    checksum begins with all ones, which is the same as inverting the first four bytes.
     """
     words = (lengths + 7) >> 3
     order = np.argsort(-words, kind="stable")
@@ -100,11 +101,11 @@ TAIL = 4
 CHECKED = 4096
 _SHORTEST = 8
 _FEW = 8
-"""Fewer records than this are checked one by one."""
+"""If there are fewer records than this, they are checked one by one."""
 _header = struct.Struct("<QI").unpack_from
 _LARGEST = 1 << 30
 _BEGINNING = re.compile(rb"(?s)(?=(....\0\0\0\0....\x09))")
-"""The place where a record may begin: a length below 4 GiB, then an event, which begins with its wall time (field 1,
+"""A place where a record may begin: a length below 4 GiB, then an event, which begins with its wall time (field 1,
 double)."""
 _WINDOW = 1024  # lengths that are kept
 _REPEATS = 256  # lengths that must repeat before a cycle is assumed
@@ -113,9 +114,9 @@ _REPEATS = 256  # lengths that must repeat before a cycle is assumed
 class RecordLog:
     """Takes bytes in pieces of any size and returns the places of whole records.
 
-    A header with a wrong checksum is counted in `skipped`, and reading goes on at the next header with a right one.
+    A header with a wrong checksum is counted in `skipped`, and reading continues at the next header with a right one.
     Data with a wrong checksum are counted and left out. A run writes the same tags again and again, so the lengths
-    repeat in cycles: once a cycle is known, its further headers are checked many at a time.
+    repeat in cycles. Once a cycle is known, many of the following headers are checked at a time.
     """
 
     def __init__(self) -> None:
@@ -131,7 +132,7 @@ class RecordLog:
         self._period = 0  # records in a cycle; 0 if none is known
 
     def feed(self, data: bytes) -> tuple[bytes, Ints, Ints]:
-        """Returns a buffer, and the start and length in it of the data of each record that is whole now."""
+        """Returns a buffer, and the start and length in this buffer of the data of each record that is now whole."""
         self._pieces.append(data)
         self._waiting += len(data)
         none: Ints = np.zeros(0, dtype=np.int64)
@@ -190,9 +191,9 @@ class RecordLog:
                 return pos
 
     def _one_by_one(self, buffer: bytes, pos: int) -> tuple[list[int], int]:
-        """The lengths of at most _REPEATS records from `pos` on, and the place where the next one begins."""
+        """The lengths of at most _REPEATS records from `pos` on, and the place where the next record begins."""
         found: list[int] = []
-        last = len(buffer) - HEAD - TAIL  # of an empty record
+        last = len(buffer) - HEAD - TAIL  # the last place where an empty record fits
         crcs = self._crcs
         known = crcs.get
         self._need = HEAD
@@ -216,7 +217,7 @@ class RecordLog:
         return found, pos
 
     def _search(self, buffer: bytes, pos: int) -> int:
-        """The next place from `pos` on with a right header; if there is none, the first place where one may still
+        """The next place from `pos` on with a right header. If there is none: the first place where one may still
         begin."""
         for match in _BEGINNING.finditer(buffer, pos):
             at = match.start()
@@ -227,7 +228,7 @@ class RecordLog:
         return max(pos, len(buffer) - HEAD)
 
     def _repeat(self, buffer: bytes, pos: int, starts: list[Ints], lengths: list[Ints]) -> int:
-        """Takes as many whole cycles as follow; forgets the period if not even one does."""
+        """Takes all whole cycles that follow; forgets the period if there is not even one."""
         cycle: Ints = np.array(self._recent[-self._period :], dtype=np.int64)
         steps = cycle + (HEAD + TAIL)
         size = int(steps.sum())
@@ -254,7 +255,7 @@ class RecordLog:
 
 @lru_cache(1 << 12)
 def _crc_of_length(length: int) -> int:
-    """The checksum of a length. It is cached, as the logs of a sweep hold records of the same lengths."""
+    """The checksum of a length. It is cached because the logs of a sweep hold records of the same lengths."""
     return masked_crc32c(struct.pack("<Q", length))
 
 

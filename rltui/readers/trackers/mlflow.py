@@ -22,7 +22,7 @@ _MAX_RUNS = 1000
 _LARGEST = 1.797e308
 """MLflow stores an infinity as the largest float."""
 SYSTEM = "system/"
-"""Begins the keys of metrics that MLflow samples from the machine; these have their own count of steps."""
+"""Prefix of the keys of metrics that MLflow samples from the machine. These have their own count of steps."""
 
 Value = tuple[str, float, int, int]
 """Key, value (NaN: not finite), milliseconds since the epoch, step."""
@@ -32,7 +32,7 @@ _FACT = re.compile(r"^(run_id|run_uuid|run_name|start_time|end_time|status|lifec
 
 
 def runs(connection: sqlite3.Connection) -> list[ContainedRun]:
-    """The runs of a database that were not deleted, the oldest first; none if it is not an MLflow database."""
+    """The runs of a database that were not deleted, the oldest first. Empty if it is not an MLflow database."""
     there = tables(connection)
     if not (
         there.get("runs", frozenset()) >= {"run_uuid", "name", "start_time", "lifecycle_stage"}
@@ -50,7 +50,7 @@ def runs(connection: sqlite3.Connection) -> list[ContainedRun]:
 
 
 class MlflowReader:
-    """Reads one run of a tracking database: the values since the last read, params as they appear, and the run's
+    """Reads one run of a tracking database: the values since the last read, params when they appear, and the run's
     end."""
 
     format = "mlflow"
@@ -101,10 +101,10 @@ class MlflowReader:
 
 
 class MlflowRun:
-    """Name, start and end of an MLflow run, returned when they change.
+    """Returns the name, start and end of an MLflow run when they change.
 
-    MLflow closes open runs when Python exits. So a run is FINISHED if it ended well and also if its process died of an
-    exception. Only FAILED and KILLED say how a run ended; FINISHED only says that it ended.
+    MLflow closes open runs when Python exits. So a run is FINISHED if it ended well, and also if its process died of an
+    exception. Only FAILED and KILLED show how a run ended; FINISHED only shows that it ended.
     """
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class MlflowRun:
 
 
 class RecordedValues:
-    """Makes rows of single values: those of one call (equal step and time) are next to each other."""
+    """Makes rows from single values. The values of one call (equal step and time) are next to each other."""
 
     def __init__(self) -> None:
         self._rows = RecordedRows()
@@ -154,7 +154,7 @@ class RecordedValues:
 
 
 def params_of(params: Iterable[tuple[str, str]]) -> ConfigRecord:
-    """A run's params; verl flattens its nested config with `/`."""
+    """A run's params as config. verl flattens its nested config with `/`."""
     return ConfigRecord(flatten({key.replace("/", "."): plain(text) for key, text in params}), "MLflow params")
 
 
@@ -171,13 +171,13 @@ def plain(text: str) -> object:
 
 
 def facts(meta: bytes) -> dict[str, str]:
-    """The fields of a run's `meta.yaml`, as text; empty if it is not a run's."""
+    """The fields of a run's `meta.yaml`, as text; empty if the file does not belong to a run."""
     found = {key: value.strip().strip("'\"") for key, value in _FACT.findall(meta.decode("utf-8", "replace"))}
     return found if "status" in found and ("run_id" in found or "run_uuid" in found) else {}
 
 
 def runs_in_store(meta: bytes) -> list[ContainedRun]:
-    """The run whose `meta.yaml` this is; none if it is another file, or the run was deleted."""
+    """The run to which this `meta.yaml` belongs. Empty if it is another file, or the run was deleted."""
     found = facts(meta)
     if not found or found.get("lifecycle_stage") == "deleted":
         return []
@@ -186,7 +186,7 @@ def runs_in_store(meta: bytes) -> list[ContainedRun]:
 
 
 class MlflowStoreReader:
-    """Takes the new bytes of each file of a store. The file of a metric has lines `milliseconds value step`."""
+    """Takes the new bytes of each file of a store. A metric's file has lines `milliseconds value step`."""
 
     format = "mlflow-files"
     whole = True
@@ -201,7 +201,7 @@ class MlflowStoreReader:
     def read(
         self, meta: bytes, params: Iterable[tuple[str, bytes]], metrics: Iterable[tuple[str, bytes]]
     ) -> list[Record]:
-        """Takes the whole `meta` (empty if unchanged), the whole new params, and of each metric the bytes after those
+        """Takes the whole `meta` (empty if unchanged), the whole new params, and for each metric the bytes after those
         given before. Names are the paths of the files below `params` and `metrics`, with `/`."""
         out: list[Record] = []
         if found := facts(meta):

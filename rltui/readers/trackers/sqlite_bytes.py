@@ -1,6 +1,6 @@
-"""Reads a SQLite database from bytes in memory: the bytes of its file and of its write-ahead log.  SQLite never opens
-the file itself. So nothing is locked, created or changed beside it, and a database on another machine is read like a
-local one. Format of the log: https://sqlite.org/fileformat2.html#the_write_ahead_log"""
+"""Reads a SQLite database from bytes in memory: the bytes of its file and of its write-ahead log. SQLite never opens
+the file itself. So no file is locked, created or changed, and a database on another machine is read like a local one.
+Format of the log: https://sqlite.org/fileformat2.html#the_write_ahead_log"""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ MAGIC = b"SQLite format 3\0"
 WAL_SUFFIX = "-wal"
 JOURNAL_SUFFIX = "-journal"
 MAX_BYTES = 1 << 29
-"""Largest database that is read: while it is open, memory holds it twice."""
+"""The largest database that is read: while it is open, memory holds it twice."""
 
 _WAL_HEADER = struct.Struct(">8I")
 _FRAME_HEADER = struct.Struct(">6I")
 _WAL_MAGIC = 0x377F0682  # the lowest bit says that checksums are over big-endian words
 _BUDGET = 200_000
 _BUDGET_PER_BYTE = 4
-"""Steps of SQLite's virtual machine that a reading may take, for each byte of the database: a damaged tree can lead in
+"""How many steps of SQLite's virtual machine reading may take for each byte of the database: a damaged tree can lead in
 circles."""
 _TICK = 1000
 
 ERRORS = (sqlite3.Error, OverflowError, MemoryError, ValueError)
-"""What sqlite3 raises for a damaged database; ValueError if its message quotes bytes that are not text."""
+"""The exceptions that sqlite3 raises for a damaged database; ValueError if its message quotes bytes that are not
+text."""
 
 Words = NDArray[np.uint32]
 
 
 class Damaged(ValueError):  # noqa: N818  (a state of the bytes, shown to the user)
-    """SQLite cannot read the bytes as a database. The text says what it found."""
+    """SQLite cannot read the bytes as a database. The exception's text says what it found."""
 
 
 def open_bytes(database: bytes, wal: bytes = b"") -> sqlite3.Connection:
@@ -68,7 +69,7 @@ def open_bytes(database: bytes, wal: bytes = b"") -> sqlite3.Connection:
 
 
 def tables(connection: sqlite3.Connection) -> dict[str, frozenset[str]]:
-    """The column names of each real table; views are left out, as they can run anything."""
+    """The column names of each real table. Views are left out because they can run anything."""
     try:
         names = [
             str(name)
@@ -91,7 +92,7 @@ def _text(raw: bytes) -> str:
 
 
 def _first_page(wal: bytes) -> bytes:
-    """Page 1 from the log: if the log was never written back, the database is an empty file."""
+    """Page 1 from the log. If the log was never written back, the database is an empty file."""
     return next((page for number, _, page in _frames(wal) if number == 1), b"")
 
 
@@ -115,7 +116,8 @@ def _apply(image: bytearray, wal: bytes) -> None:
 def _frames(wal: bytes) -> Iterator[tuple[int, int, bytes]]:
     """Page number, size of the database in pages (0: not the end of a transaction) and page of each valid frame.
 
-    The first frame of an earlier round of the log (with another salt) or with a wrong checksum ends the valid ones.
+    The valid frames end before the first one from an earlier round of the log (with another salt) or with a wrong
+    checksum.
     """
     if len(wal) < _WAL_HEADER.size:
         return
@@ -141,7 +143,7 @@ def _frames(wal: bytes) -> Iterator[tuple[int, int, bytes]]:
 def _checksums(rows: NDArray[np.generic], start: tuple[int, int]) -> list[tuple[int, int]]:
     """SQLite's running checksum after each row of words: s0 += x0 + s1, s1 += x1 + s0 for each pair of words.
 
-    The sums after n pairs are linear in the words and in the sums before. The factors are Fibonacci numbers, so all
+    The sums after n pairs are linear in the words and in the previous sums. The factors are Fibonacci numbers, so all
     rows are multiplied at once.
     """
     words = rows.astype(np.uint32)

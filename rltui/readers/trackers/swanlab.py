@@ -1,6 +1,7 @@
 """Reads SwanLab's log (`run-ID.swanlab`, `backup.swanlab`): records in LevelDB blocks, one for each value.
 
-Version 2 (0.10) writes protobuf, version 1 (0.6) lines of JSON `{"model_type", "data"}`. The record tells which.
+Version 2 (0.10) writes protobuf, version 1 (0.6) lines of JSON `{"model_type", "data"}`. The record itself shows
+which.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from rltui.text import clean
 
 IDENT = b":SWL\xd6\xe1"
 SYSTEM = "__swanlab__."
-"""Begins the keys of samples of the machine."""
+"""Prefix of the keys of the machine's samples."""
 _START, _FINISH, _SCALAR, _LOG = 10, 11, 13, 16
 _ENDS = {1: 0, 2: 1, 3: 130}  # finished, crashed, aborted -> exit code
 _MAX_STEP = 1 << 53
 
 
 class SwanlabReader:
-    """Reads scalars, identity, captured console, samples of the machine and the end of one run.
+    """Reads the scalars, identity, captured console, samples of the machine and the end of one run.
 
-    If the trainer gives no step, SwanLab numbers the calls of `log`: its number is the step then.
+    If the trainer gives no step, SwanLab numbers the calls of `log`, and this number is the step.
     """
 
     format = "swanlab"

@@ -21,7 +21,7 @@ _LOGGED = {"run_name", "step", "metrics", "timestamp"}
 
 
 def runs(connection: sqlite3.Connection) -> list[ContainedRun]:
-    """The runs of a database, the oldest first; none if it is not a trackio database."""
+    """The runs of a database, the oldest first. Empty if it is not a trackio database."""
     columns = tables(connection).get("metrics", frozenset())
     if not columns >= _LOGGED:
         return []
@@ -42,7 +42,7 @@ def _key(columns: frozenset[str]) -> str:
 
 
 class TrackioReader:
-    """Reads one run of a project: metrics, config, alerts and system metrics, each from where the last read ended."""
+    """Reads one run of a project: metrics, config, alerts and system metrics, each from the end of the last read."""
 
     format = "trackio"
     whole = True

@@ -1,1 +1,1 @@
-"""Weights & Biases: the log on disk, and the history of the service."""
+"""Weights & Biases: the log on disk, and the history from the service."""

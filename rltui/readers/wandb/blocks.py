@@ -1,7 +1,7 @@
-"""Records in the framing of LevelDB's log, as W&B and SwanLab write it: blocks of 32 KiB, with records cut into chunks.
-A chunk is: crc32 (of its type and data), length (uint16), type, data. Types: 1 whole record, 2 first part, 3 middle
-part, 4 last part. If fewer than 7 bytes are left in a block, they are padding. The file begins with a header of 7
-bytes, inside the first block."""
+"""Reads records in the framing of LevelDB's log, as W&B and SwanLab write it: blocks of 32 KiB, with records cut into
+chunks. A chunk is: crc32 (of its type and data), length (uint16), type, data. Types: 1 whole record, 2 first part, 3
+middle part, 4 last part. If fewer than 7 bytes are left in a block, they are padding. The file begins with a header of
+7 bytes, inside the first block."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEADER = 7  # bytes of the file header, and also of a chunk header
 WHOLE, FIRST, MIDDLE, LAST = 1, 2, 3, 4
 BROKEN, UNWANTED = 0, 5  # not kinds of the format itself
 _LONGEST_NUMBER = 5
-"""Most bytes of a record's number: no file has so many records that it takes more."""
+"""The most bytes of a record's number: no file has so many records that a number takes more."""
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
@@ -26,10 +26,10 @@ Bytes = NDArray[np.uint8]
 
 def of_blocks(buffer: bytes, begin: int, count: int, unwanted: int | None) -> Iterator[tuple[int, int, int, int]]:
     """Position, checksum, length and kind of the chunks of `count` blocks from `begin` on, in order. A place without a
-    valid chunk is of kind BROKEN, and the rest of its block is left out.
+    valid chunk has the kind BROKEN, and the rest of its block is left out.
 
-    Whole records whose tag is `unwanted` (see `begins_with`) are of kind UNWANTED, and left out if they are between
-    whole records.
+    Whole records whose tag is `unwanted` (see `begins_with`) have the kind UNWANTED, and are left out if they are
+    between whole records.
     """
     b = np.frombuffer(buffer, dtype=np.uint8)
     words = np.ndarray((len(b) - 3,), dtype="<u4", buffer=buffer, strides=(1,))
@@ -74,7 +74,7 @@ def begins_with(buffer: bytes, pos: int, tag: int | None) -> bool:
 
 
 def _all_begin_with(b: Bytes, starts: Ints, lengths: Ints, tag: int) -> NDArray[np.bool_]:
-    """The same for many records."""
+    """`begins_with` for many records."""
     last = np.minimum(starts + lengths, len(b)) - 1
     at = np.minimum(starts + 1, last)
     for _ in range(_LONGEST_NUMBER - 1):
@@ -85,18 +85,18 @@ def _all_begin_with(b: Bytes, starts: Ints, lengths: Ints, tag: int) -> NDArray[
 
 
 MANY = 4
-"""From this many whole blocks on, their chunks are found side by side."""
+"""From this many whole blocks on, their chunks are found for all blocks at once."""
 _chunk_header = struct.Struct("<IHB").unpack_from
 _SEED = [crc32(bytes([kind])) for kind in range(5)]
 MAX_RECORD = 1 << 28
-"""A record of more bytes than this is damaged: its last part never comes."""
+"""A record with more bytes than this is damaged: its last part never comes."""
 
 
 class BlockLog:
     """Takes bytes in pieces of any size and returns whole records.
 
     If a chunk has a wrong checksum, an impossible length or a header of zeros (reserved space that was never written),
-    the rest of its block is lost: reading goes on at the next block. `skipped` counts such places.
+    the rest of its block is lost, and reading continues at the next block. `skipped` counts such places.
 
     Protobuf records `08 NUMBER TAG ..` whose tag is `unwanted` are neither checked nor copied.
     """
@@ -135,7 +135,7 @@ class BlockLog:
         self.skipped_at.setdefault(reason, f"byte {where}")
 
     def _cut(self, buffer: bytes, records: list[bytes]) -> int:
-        """Takes the chunks of `buffer`; returns the count of used bytes and sets the count that the next step needs."""
+        """Takes the chunks of `buffer`. Returns the count of used bytes and sets the count that the next step needs."""
         at, end = self._at, len(buffer)
         pos = 0
         if not at:
@@ -171,7 +171,7 @@ class BlockLog:
                 pos = stop
 
     def _take_blocks(self, buffer: bytes, begin: int, records: list[bytes]) -> int:
-        """Takes the whole blocks from `begin` on; returns their end."""
+        """Takes the whole blocks from `begin` on. Returns their end."""
         count = (len(buffer) - begin) // BLOCK
         behind_lost = 0  # the end of the last block whose rest is lost
         seed = _SEED[WHOLE]
@@ -215,7 +215,7 @@ class BlockLog:
         self._parts, self._dropping = None, False
 
     def _close(self, where: int) -> None:
-        """Drops the parts of a record that did not end, as a new record begins."""
+        """Drops the parts of a record that did not end, because a new record begins."""
         if self._parts is not None:
             self._skip("record without an end", where)
         self._parts, self._dropping, self._damaged = None, False, False

@@ -1,7 +1,7 @@
-"""Turns history records of W&B into cells: row, key and number of each.  Records come in batches. Their items are `0a
+"""Turns history records of W&B into cells: row, key and number of each. Records come in batches. Their items are `0a
 LEN (0a|12) LEN key 82 01 LEN json`, in random order. The items of a batch are found by the bytes `82 01`. This is only
-trusted for a row if the lengths of its items lead from its first byte to its last, so that chance bytes cannot pass for
-an item. All other rows (long or nested items, media) are decoded field by field."""
+trusted for a row if the lengths of its items lead from its first byte to its last, so that random bytes are not taken
+for an item. All other rows (long or nested items, media) are decoded field by field."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Bytes = NDArray[np.uint8]
 Bools = NDArray[np.bool_]
 
 PAD = 272
-"""Bytes after the last message: as far as a length byte and a slot can point."""
+"""The bytes of padding after the last message: as far as a length byte and a slot can reach."""
 _LONGEST_VARINT = 5
 
 
 class Messages(Struct):
-    """Messages from `starts` to `ends` of a buffer, which goes on for PAD bytes after the last one."""
+    """Messages from `starts` to `ends` of a buffer, which has PAD more bytes after the last message."""
 
     buffer: Bytes
     starts: Ints
@@ -55,7 +55,7 @@ class Messages(Struct):
 
 
 def in_records(records: list[bytes], tag: int) -> tuple[Messages, Ints]:
-    """The messages in records of the usual shape, `08 NUMBER TAG LENGTH message`, and the numbers of the other
+    """The messages in records of the usual shape, `08 NUMBER TAG LENGTH message`, and the indices of the other
     records."""
     every = Messages.joined(records)
     b, at = every.buffer, every.starts
@@ -68,7 +68,7 @@ def in_records(records: list[bytes], tag: int) -> tuple[Messages, Ints]:
 
 def steps_at_end(messages: Messages) -> tuple[Ints, Ints]:
     """The end of each message's items, and the step `12 LENGTH 08 STEP` after them. If a message ends in another shape,
-    its step is NO_STEP and its end stays as it was."""
+    its step is NO_STEP and its end is unchanged."""
     b, starts, ends = messages.buffer, messages.starts, messages.ends
     steps = np.full(len(ends), NO_STEP)
     items = ends.copy()
@@ -102,12 +102,12 @@ def _varints(b: Bytes, at: Ints) -> tuple[Ints, Ints, Bools]:
 
 _KEY, _NESTED_KEY, _VALUE_JSON = 1, 2, 16
 FEW = 4
-"""A batch of fewer rows than this is decoded field by field: arrays would take longer."""
+"""A batch with fewer rows than this is decoded field by field: arrays would take longer."""
 
 
 class Cells(Struct):
-    """Cells of `count` rows. `keys`: numbers in a KeyTable; `values`: NONFINITE for what was written as NaN or
-    infinity; `steps`: of the records (NO_STEP if a record states none)."""
+    """Cells of `count` rows. `keys`: the keys' numbers in a KeyTable; `values`: NONFINITE for values written as NaN or
+    infinity; `steps`: the steps of the records (NO_STEP if a record states none)."""
 
     count: int
     steps: Ints
@@ -156,7 +156,7 @@ def decode(messages: Messages, table: KeyTable) -> Cells:
 
 
 def _items(bodies: Messages, table: KeyTable) -> tuple[Ints, Ints, Floats, Ints]:
-    """Row, key and value of each item, and the rows that must be decoded field by field."""
+    """The row, key and value of each item, and the rows that must be decoded field by field."""
     b, starts, ends = bodies.buffer, bodies.starts, bodies.ends
     mark = np.flatnonzero(b == 0x82)
     mark = _within(mark[b[mark + 1] == 1], starts, ends)
@@ -204,7 +204,7 @@ def _items(bodies: Messages, table: KeyTable) -> tuple[Ints, Ints, Floats, Ints]
 
 
 def _within(mark: Ints, starts: Ints, ends: Ints) -> Ints:
-    """The places that are between a start and its end."""
+    """The places in `mark` that are between a start and its end."""
     first, behind = np.searchsorted(mark, starts), np.searchsorted(mark, ends)
     if int((behind - first).sum()) == len(mark):
         return mark
@@ -215,8 +215,8 @@ def _within(mark: Ints, starts: Ints, ends: Ints) -> Ints:
 
 
 def _numbers(b: NDArray[np.uint8], starts: Ints, sizes: Ints, odd: NDArray[np.bool_]) -> Floats | None:
-    """The JSON values at `starts` as numbers; NaN for other values. All but the `odd` ones begin like numbers and are
-    parsed at once; None if one of them is not a number."""
+    """The JSON values at `starts` as numbers; NaN for other values. All values except the `odd` ones begin like numbers
+    and are parsed at once. Returns None if one of those is not a number."""
     if not odd.any():
         return parsed(b, starts, sizes)
     numbers = np.full(len(starts), np.nan)
@@ -233,7 +233,8 @@ def _numbers(b: NDArray[np.uint8], starts: Ints, sizes: Ints, odd: NDArray[np.bo
 
 
 def _message(record: bytes) -> tuple[int, list[tuple[bytes, float]]]:
-    """Step and cells of one record, field by field. Numbers in a media object (with `_type`) are not metrics."""
+    """The step and cells of one record, decoded field by field. Numbers in a media object (with `_type`) are not
+    metrics."""
     step = NO_STEP
     found: list[tuple[list[bytes], bytes]] = []
     media: set[bytes] = set()

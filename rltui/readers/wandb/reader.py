@@ -21,17 +21,18 @@ from rltui.readers.wandb.rows import HistoryRows
 from rltui.text import clean
 
 ENOUGH_ROWS = 3
-"""After this many console rows without a history row, the run logs no history: it would be one step late, not three."""
+"""After this many console rows without a history row, the run logs no history: a history row would be one step late,
+not three."""
 
 TOGETHER = 100
-"""Most pieces that are read at once: the console reader returns a limited number of lines for one text."""
+"""The most pieces that are read at once: the console reader returns a limited number of lines for one text."""
 
 HEADER = b":W&B\xe1\xbe\x00"
 _HISTORY, _SUMMARY, _CONFIG, _STATS, _METRIC, _OUTPUT_RAW = 2, 3, 5, 7, 12, 13
 _RUN, _EXIT, _ENVIRONMENT = 17, 18, 26
 _ENVIRONMENT_FIELDS = {2: "python", 12: "host", 18: "gpu", 19: "gpu_count"}
 _SLICE = 1 << 22
-"""Bytes that are decoded at once: this bounds the memory, whatever the size of the pieces that are fed."""
+"""The most bytes that are decoded at once. This bounds the memory, however large the pieces that are fed."""
 
 
 def _second(time: float | None) -> int | None:
@@ -40,10 +41,10 @@ def _second(time: float | None) -> int | None:
 
 class CapturedConsole:
     """Turns captured text into records, through a console reader. Both streams go to one reader in the order of their
-    records, as they went to the terminal: the progress bars on stderr give the steps of the lines on stdout.
+    records, as they went to the terminal, because the progress bars on stderr give the steps of the lines on stdout.
 
     Lines and notes are returned as they come. The other records (step lines, a printed config) repeat what history and
-    config records hold with more digits: they are held back, and only returned if there is no history.
+    config records hold with more digits. They are held back, and only returned if there is no history.
     """
 
     def __init__(self) -> None:
@@ -70,7 +71,7 @@ class CapturedConsole:
         return out
 
     def flush(self) -> list[Record]:
-        """Reads the pieces that wait."""
+        """Reads the waiting pieces."""
         if not self._pieces:
             return []
         if self._reader is None:
@@ -110,10 +111,10 @@ class CapturedConsole:
 
 
 class WandbReader:
-    """Reads history, config, identity, captured console, recorded hardware and exit of one W&B run.
+    """Reads the history, config, identity, captured console, recorded hardware and exit of one W&B run.
 
     A record that is cut off at the end of the file waits for its rest. If a checksum is wrong, the rest of its block of
-    32 KiB is lost, which is counted.
+    32 KiB is lost, and this is counted.
     """
 
     format = "wandb"
@@ -145,7 +146,7 @@ class WandbReader:
         return out
 
     def _take_records(self, records: list[bytes], others: list[Record], rows: list[Record]) -> None:
-        """Decodes history of the usual shape together, up to a record that says how its steps are read."""
+        """Decodes history of the usual shape together, up to a record that declares how its steps are read."""
         history, odd = in_records(records, _HISTORY << 3 | 2)
         before, begun = self._records, 0
         for count, i in enumerate(odd.tolist()):
@@ -165,7 +166,7 @@ class WandbReader:
                 self._decode(history[begun : i - count], rows)
                 begun = i - count
                 self._rows.step_key, self._declared = self._declared, None
-                rows += self._announce_step_key()  # after the key of the rows before
+                rows += self._announce_step_key()  # after the key of the earlier rows
         self._records = before + len(records)
         if begun < len(history):
             self._console.history_seen()
@@ -244,7 +245,7 @@ class WandbReader:
 
 
 def _items(value: bytes, number_: int) -> Iterator[tuple[list[str], bytes]]:
-    """Path and JSON text of `{key=1, nested_key=2, value_json=16}` items."""
+    """The path and JSON text of each `{key=1, nested_key=2, value_json=16}` item."""
     for item in messages(value, number_):
         path: list[str] = []
         json_text = b""

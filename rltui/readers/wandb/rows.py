@@ -1,6 +1,6 @@
 """Turns the cells of W&B history into rows with training steps.
 
-The step of a row is the first of these that there is: 1. the key that the run declared as the step of all metrics
+The step of a row is the first of these that exists: 1. the key that the run declared as the step of all metrics
 (`define_metric("*", step_metric=...)`, as transformers does); 2. the first of STEP_KEYS that a row holds, from trainers
 that call `wandb.log` without `step=`. From that row on, a row without the key belongs to the last step seen, as in W&B
 itself; 3. the step of the record (`wandb.log(..., step=N)`, else W&B's counter of calls).
@@ -8,10 +8,10 @@ itself; 3. the step of the record (`wandb.log(..., step=N)`, else W&B's counter 
 Trainers call other trackers in the same way, so the same rules hold for the records of their databases
 (`RecordedRows`).
 
-TRL logs its phase timers (`profiling/Time taken: ...`) immediately, in a record for each call. These come before the
-step that they belong to, and with no step or with the last one. They are summed by key and added to the next row with a
-new step. If a trainer logs every n steps, the sum is divided by n, so that they are seconds per step like `step_time`.
-What is timed between two rows of the same step belongs to an evaluation and is left out.
+TRL logs its phase timers (`profiling/Time taken: ...`) immediately, in a record for each call. These records come
+before the step to which they belong, with no step or with the last one. They are summed by key and added to the next
+row with a new step. If a trainer logs every n steps, the sum is divided by n, so that it is in seconds per step like
+`step_time`. Times between two rows of the same step belong to an evaluation and are left out.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DEEPEST = 8
 
 
 class HistoryRows:
-    """Turns batches of history records into Rows; keeps the step and the timers from batch to batch."""
+    """Turns batches of history records into Rows. Keeps the step and the timers from batch to batch."""
 
     def __init__(self) -> None:
         self.step_key: str | None = None
@@ -67,8 +67,8 @@ class HistoryRows:
         return self._grid.table.number(key.encode("utf-8", "replace"))
 
     def rows_of(self, cells: Cells) -> list[Rows]:
-        """The rows of cells, which may come from another container with records like W&B's. Keys times rows must be at
-        most MAX_CELLS."""
+        """The rows of cells, which may also come from another container with records like W&B's. Keys times rows must
+        be at most MAX_CELLS."""
         columns = self._grid.columns(cells.keys)
         self.undecodable += len(cells.undecodable)
         grid: Floats = np.full((len(self._grid.names), cells.count), np.nan)
@@ -89,7 +89,7 @@ class HistoryRows:
         return [self._grid.rows(grid, steps, times)]
 
     def _take(self, name: str, grid: Floats) -> Floats:
-        """Takes the column of a key that is not a metric out of the grid, where it is blank afterwards."""
+        """Returns the column of a key that is not a metric, and blanks it in the grid."""
         column = self._grid.by_name.get(name)
         if column is None:
             return np.full(grid.shape[1], np.nan)
@@ -136,8 +136,8 @@ class HistoryRows:
         return begin
 
     def _with_timers(self, grid: Floats, steps: Ints, times: Floats) -> tuple[Floats, Ints, Floats, Ints]:
-        """Moves timers to the rows of the steps that they belong to. Also returns the order of the rows: the timers of
-        the first step are known late and get a row of their own."""
+        """Moves timers to the rows of the steps to which they belong. Also returns the order of the rows: the timers of
+        the first step become known late and get a row of their own."""
         timers = np.array([c for c, n in enumerate(self._grid.names) if n.startswith(TIMER)], dtype=np.int64)
         others = np.delete(np.arange(len(self._grid.names)), timers)
         timed = _any(grid[timers])
@@ -169,7 +169,7 @@ class HistoryRows:
         return grid, steps, times, np.array(order, dtype=np.int64)
 
     def _close(self, step: int) -> tuple[dict[int, float], tuple[int, dict[int, float]] | None]:
-        """The timers for the row of this step, and those of the first step once the interval is known."""
+        """The timers for the row of this step, and once the interval is known, those of the first step."""
         sums, self._timers = self._timers, {}
         if self._closed is not None and step == self._closed:
             return {}, None
@@ -200,8 +200,8 @@ def _any(grid: Floats) -> NDArray[np.bool_]:
 
 
 class RecordedRows:
-    """Finds the steps of other trackers' rows by the same rules (see `HistoryRows`): trainers call these in the same
-    way, with timers logged alone and before their step, and the step as a key."""
+    """Finds the steps of other trackers' rows by the same rules (see `HistoryRows`): trainers call those trackers in
+    the same way, with timers logged alone and before their step, and the step as a key."""
 
     def __init__(self) -> None:
         self._history = HistoryRows()
@@ -259,6 +259,6 @@ def _numbers(cells: Iterable[tuple[str, object]], depth: int = 0) -> Iterator[tu
 
 
 def seconds(milliseconds: object) -> float:
-    """Seconds since the epoch of a time stamp in milliseconds; NaN if it is not a number."""
+    """Seconds since the epoch of a time stamp in milliseconds; NaN if it is not a number or out of range."""
     x = number(milliseconds)
     return nan if x is None or not 1e11 < x < 1e14 else x / 1000
