@@ -256,7 +256,7 @@ DATA_OF = (
         "rules.coverage",
         "rules.error_rates",
     ),
-    *("rules.reward", "tui.headings"),
+    *("rules.reward", "tui.headings", "tui.tour"),
 )
 """Modules that have their own data files, except frameworks and rules."""
 

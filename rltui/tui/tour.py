@@ -14,7 +14,7 @@ from rltui.tui.shell import Shell
 Place = Literal["verdict", "finding", "metric", "past", "rollouts"]
 
 
-class Stop(Record):
+class TourStop(Record):
     """A place, and what the last line says there."""
 
     place: Place
@@ -27,7 +27,7 @@ class Stops(Record):
     run: str
     begin: str
     end: str
-    stop: tuple[Stop, ...]
+    stop: tuple[TourStop, ...]
 
 
 @kept

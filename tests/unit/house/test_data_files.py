@@ -37,6 +37,7 @@ from rltui.rules.coverage import ExpectedMetrics, Kinds
 from rltui.rules.error_rates import ErrorRates
 from rltui.run.attempts import Crashes
 from rltui.tui.headings import Overview
+from rltui.tui.tour import Stops
 from tests.conftest import REPO
 
 PACKAGE = REPO / "rltui"
@@ -81,6 +82,7 @@ TYPES: dict[str, Any] = {
     "frameworks/true_components.json": TrueComponents,
     "secret_names.json": SecretNames,
     "tui/overview.toml": Overview,
+    "tui/tour.toml": Stops,
 }
 ELSEWHERE = ("frameworks/data/", "rules/pages/")
 """Read against types of several files at once, and tested beside them."""

@@ -105,7 +105,7 @@ async def test_the_picker_shows_at_once_and_fills_in_with_what_needs_attention_f
     async with opened(opener, size) as (app, pilot):
         picker = app.screen
         assert isinstance(picker, PickerScreen)
-        await wait_for(pilot, lambda: "0 of 6 looked at" in screen_text(app), "the list")
+        await wait_for(pilot, lambda: "0 of 7 looked at" in screen_text(app), "the list")
         assert "trl-grpo-healthy" in screen_text(app)
         opener.go.set()
         await wait_for(pilot, lambda: bool(picker.basis), "all runs looked at")
@@ -177,12 +177,12 @@ async def test_a_filter_leaves_the_runs_that_are_compared_or_opened() -> None:
         await wait_for(pilot, lambda: bool(picker.basis), "rows")
         await pilot.press("slash", *"nothing like this", "enter", "enter", "space", "j")
         assert app.screen is picker
-        assert "0 of 6 runs" in screen_text(app)
+        assert "0 of 7 runs" in screen_text(app)
         await pilot.press("escape")
         assert picker.pattern is None
         await pilot.press("slash", *"crashed | healthy", "enter")
         text = screen_text(app)
-        assert "3 of 6 runs" in text
+        assert "3 of 7 runs" in text
         assert "trl-slow-reward" not in text
         assert "c compares those shown" in text
         await pilot.press("c")
@@ -207,7 +207,7 @@ async def test_a_run_beside_those_around_it(size: tuple[int, int]) -> None:
         assert isinstance(screen, CompareScreen)
         await wait_for(pilot, lambda: screen.comparison is not None and screen.diff is not None, "the comparison")
         assert screen.comparison is not None
-        assert len(screen.comparison.runs) == 6
+        assert len(screen.comparison.runs) == 7
         await wait_for(pilot, lambda: "higher is better" in screen_text(app), "the metric")
         seen = set()
         for _ in TABS:
@@ -246,7 +246,7 @@ async def test_reading_shows_how_far_it_is_and_stops_on_escape() -> None:
     async with opened(opener) as (app, pilot):
         opener.go.clear()
         await pilot.press("c")
-        await wait_for(pilot, lambda: "reading 1 of 6" in screen_text(app), "progress")
+        await wait_for(pilot, lambda: "reading 1 of 7" in screen_text(app), "progress")
         await pilot.press("escape")
         assert app.screen.name == "main"
         opener.go.set()
@@ -272,11 +272,11 @@ async def test_a_metric_beside_the_band_of_the_others_and_beside_each() -> None:
         assert isinstance(screen, MetricScreen)
         await pilot.press("c")
         await wait_for(pilot, lambda: "others" in screen_text(app) and app.many.comparison is not None, "the band")
-        await wait_for(pilot, lambda: "10–90 % of 5 others" in screen_text(app), "the band")
+        await wait_for(pilot, lambda: "10–90 % of 6 others" in screen_text(app), "the band")
         await pilot.press("c")
         assert screen.beside in {run.id for run in app.many.facts}
         await wait_for(pilot, lambda: str(screen.beside) in screen_text(app), "the other run's name")
-        for _ in range(5):
+        for _ in range(6):
             await pilot.press("c")
         assert screen.beside is None
 
@@ -294,7 +294,7 @@ async def test_a_run_that_fails_by_our_fault_ends_no_comparison(monkeypatch: pyt
         await pilot.press("c")
         await wait_for(pilot, lambda: app.many.comparison is not None, "a comparison")
         await wait_for(pilot, lambda: "left out, by a fault of rltui: trl-nan-crash" in screen_text(app), "its name")
-        assert len(app.many.facts) == 5
+        assert len(app.many.facts) == 6
         assert str(app.many.fault) == "a fault of ours"  # `start` raises it at the end: a crash file, exit code 3
 
 
@@ -321,7 +321,7 @@ async def test_a_run_that_cannot_be_judged_leaves_the_others_their_verdicts(monk
     async with opened(Opener(SAMPLES)) as (app, pilot):
         picker = app.screen
         assert isinstance(picker, PickerScreen)
-        await wait_for(pilot, lambda: sum(row.decision is not None for row in picker.rows.values()) == 5, "the others")
+        await wait_for(pilot, lambda: sum(row.decision is not None for row in picker.rows.values()) == 6, "the others")
         await wait_for(pilot, lambda: app.many.fault is not None, "the fault of the one")
 
 
