@@ -280,17 +280,23 @@ def _title(rule: str, level: int = NOTICE) -> str:
     return rule if known is None else known.title if level >= WARNING else known.notice
 
 
+NOTHING = r"(?!)"
+"""A pattern that matches no line."""
+
+
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
 def _said(ground: Ground, test: Said, spell: Spell) -> Outcome:
-    pattern, late = _compiled(test.pattern), spell.late
+    pattern, unless, late = _compiled(test.pattern), _compiled(test.unless or NOTHING), spell.late
     first = None if spell.onset is None else spell.onset - JUST_BEFORE
     long_before: Outcome | None = None
     for note in ground.notes:
         if note.kind in TELLING and note.by(spell.end + late) and (found := pattern.search(note.text)):
+            if unless.search(note.text):
+                continue
             at = f" at step {note.step}" if note.step is not None else ""
             told = f"the log says{at}: “{_quoted(note.text, found)}”"
             if note.step is None or first is None or note.step >= first:

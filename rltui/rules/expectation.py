@@ -296,16 +296,18 @@ class BetweenSaves(Record, frozen=True, tag="between saves", tag_field="test"):
 
 
 class Said(Record, frozen=True, tag="log", tag_field="test"):
-    """A line of the log with a warning, an error or a change matches, before or while the finding is open. Case is
-    ignored."""
+    """A line of the log with a warning, an error or a change matches, before or while the finding is open, and does not
+    match `unless`: it is about something else. Case is ignored."""
 
     pattern: Words
+    unless: str = ""
     unmet: Unmet = "open"
     decisive: bool = True
 
     def __post_init__(self) -> None:
         try:
             re.compile(self.pattern)
+            re.compile(self.unless)
         except re.error as error:
             raise ValueError(f"no regular expression: {error}") from None
 

@@ -101,3 +101,28 @@ def test_the_best_step_lies_before_hardly_any_answer_ends(cut: float, before: bo
     findings(tmp_path / "run", 260, row)
     best = told(tmp_path / "run")[2]["verdict"]["best_checkpoint"]
     assert (best["step"] <= 150) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "proven"),
+    [
+        ("WARNING grader: read timeout after 30 s, the answer gets 0", True),
+        ("WARNING huggingface_hub.utils._http: ReadTimeoutError(host='huggingface.co'): Read timed out.", False),
+        ("WARNING wandb: Network error (ReadTimeout), entering retry loop.", False),
+    ],
+)
+def test_a_time_out_of_something_else_is_none_of_the_reward(line: str, proven: bool, tmp_path: Path) -> None:
+    draw, lines = random.Random(5), []
+    for step in range(1, 200):
+        fallen = step > 150
+        lines += [line] if step == 149 else []
+        row = {
+            "reward": 0.8 - 0.6 * fallen + draw.gauss(0, 0.03),
+            "entropy": 0.8 + draw.gauss(0, 0.02),
+            "grad_norm": 0.4 + draw.gauss(0, 0.03),
+        }
+        lines.append(f"step: {step} " + " ".join(f"{name}: {value:.4f}" for name, value in row.items()))
+    (tmp_path / "train.log").write_text("\n".join(lines) + "\n")
+    found = {f["id"]: f for f in told(tmp_path)[2]["findings"]}
+    fallen = found.get("reward-collapse") or found["reward-peak-decline"]
+    assert (status(fallen, "The reward service fails") == "supported") == proven
