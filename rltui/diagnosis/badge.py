@@ -35,8 +35,9 @@ def badge(
     interrupted: bool = False,
 ) -> tuple[str, Tone]:
     """The words and their colour. `ended`: no further row will come. `broken`: the decision rests on a critical
-    finding, so without a checkpoint to keep the run has to be repeated. `gained`: a score that counts rose; without
-    that an end is neither good nor bad. `interrupted`: it was ended from outside and has nothing of its own to fix."""
+    finding, so the run must be repeated if there is no checkpoint to keep. `gained`: a score that counts rose;
+    otherwise an end is neither good nor bad. `interrupted`: the run was ended from outside and has nothing of its own
+    to fix."""
     if ended and interrupted and decision in GOING:
         return RESUME
     words, tone = (ENDED if ended else GOES_ON)[decision]

@@ -13,9 +13,9 @@ from rltui.rules.traits import Trait
 from rltui.run.attempts import Crash
 
 AT_THE_START = 0.05
-"""What began within this share of the run was so from the start."""
+"""Anything that began within this share of the run counts as present from the start."""
 ENOUGH_ROWS = 10
-"""With fewer rows neither a stage nor the run is judged."""
+"""With fewer rows, neither stages nor the run are judged."""
 
 
 class Case(StopCase, frozen=True):
@@ -27,10 +27,10 @@ class Case(StopCase, frozen=True):
     skipped: int
     past: Sequence[Finding] = ()
     failed: int = 0
-    crashes: Sequence[Crash] = ()  # earlier attempts, each by the error that its log names
+    crashes: Sequence[Crash] = ()  # earlier attempts, each with the error that its log names
 
     def at(self, severity: Severity, *traits: Trait) -> list[Finding]:
-        """Active findings of at least this severity that have one of the traits, if any are given."""
+        """Active findings of at least this severity. If traits are given, only findings that have one of them."""
         least = SEVERITY_RANK[severity]
         loud = [f for f in self.active if SEVERITY_RANK[f.severity] >= least]
         return [f for f in loud if not traits or self.has(f, *traits)]
@@ -51,8 +51,8 @@ def few(look: Look) -> bool:
 
 
 def goals(case: Case) -> list[MetricFacts]:
-    """What a run should raise, if it has enough rows: score, reward and validation; with preference pairs how often and
-    by how much the better answer leads."""
+    """The metrics that a run should raise, if they have enough rows: score, reward and validation; for preference pairs
+    also how often and by how much the better answer leads."""
     facts = case.look.facts
     pairs = ("dpo_accuracy", "dpo_reward_margin") if case.look.settings.preference else ()
     names = [name for name in (facts.score, facts.optimised, *pairs) if name is not None]
@@ -71,5 +71,5 @@ def lost(seen: Sequence[MetricFacts]) -> list[MetricFacts]:
 
 
 def interrupted(case: Case) -> bool:
-    """Whether the run was ended from outside: whatever else is known, it should be resumed."""
+    """Whether the run was ended from outside. If so, it should be resumed, whatever else is known."""
     return any(Mark.INTERRUPTED in f.marks for f in case.loud)

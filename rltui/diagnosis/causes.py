@@ -1,4 +1,4 @@
-"""Causes of a finding as this run supports them, what to change, and which code to open."""
+"""The causes of a finding that this run supports, what to change, and which code to open."""
 
 from __future__ import annotations
 
@@ -73,22 +73,22 @@ def where(rule: Rule, names: Dialect, algorithm: str | None) -> tuple[str, ...]:
 OTHER = 1.5
 """From this factor on, a logged setting differs from the one in the config."""
 MOST_FIXES = 3
-"""Fixes of one finding: nobody tries more at once."""
+"""The most fixes shown for one finding: nobody tries more at once."""
 TELL = "tell apart:"
-"""How the `act` of a fix begins that is asked for only while no cause is proven."""
+"""The start of the `act` of a fix that is suggested only while no cause is proven."""
 UNPROVEN = "No cause is proven"
-"""How the first fix of a finding ends if no cause of it is supported."""
+"""The end of a finding's first fix if none of its causes is supported."""
 LOOKS = 2
-"""Places to look at that are named together if no cause is proven."""
+"""The most places to look at that are named together if no cause is proven."""
 UNTESTED = 2
 """Rank of a fix that only an untested cause needs."""
 BORNE_OUT: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contradicted": 2}
 
 
 class Weighed(Struct, frozen=True):
-    """A cause of a rule's page after its tests. `weight`: how much speaks for it. `part`: the part of the reward that
-    it is about, if a test found one. `outside`: it lies outside the policy and did not come later. `alone`: the finding
-    that is all that proves it, if there is one."""
+    """A cause from a rule's page after its tests. `weight`: how strong the evidence for it is. `part`: the part of the
+    reward that it is about, if a test found one. `outside`: it lies outside the policy and did not come later. `alone`:
+    the finding that is its only proof, if there is one."""
 
     cause: Cause
     name: str
@@ -99,12 +99,12 @@ class Weighed(Struct, frozen=True):
 
 
 Assumable = (Calm, Configured, CouldCost, HeldLevel, HeldOut, IsPenalty, LittleByLittle, MetricMoved, Stands, Steady)
-"""Tests that may be conditions instead of proofs."""
+"""Tests that may be mere conditions instead of proofs."""
 
 
 def weighed(rule: Rule, ground: Ground, spell: Spell, guard: Guard) -> tuple[Weighed, ...]:
-    """The causes of a page: those that this run supports first, the best supported leading; those that it contradicts
-    last. A cause whose test raises is left out, as is one that says less than a supported one."""
+    """The causes of a page. Those that this run supports come first, the best supported one leading; those that it
+    contradicts come last. Causes whose test raises are left out, as are causes that say less than a supported one."""
     tried: list[Weighed | None] = [
         guard.ask(f"causes of {rule.id}", None, _weighed, text, ground, spell) for text in rule.causes
     ]
@@ -141,7 +141,7 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     entry = acting(ground.config, text.config) or weight_of(part, ground.raw)
     value = _plain(entry.value) if entry is not None and entry.active else None
     if status == "supported" and not value and not _asks_settings(text.tests):
-        value = None  # what is 0 or off proves nothing that was not asked of it
+        value = None  # a setting that is 0 or off proves nothing unless a test asks about it
     key = entry.key if entry is not None and value is not None else None
     return Weighed(
         Cause(text.text, key, value, status, because, look),
@@ -154,8 +154,8 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
 
 
 def unanswered(rule: Rule, ground: Ground, spell: Spell) -> tuple[str, ...]:
-    """What would show that a finding is wrong and is not answered yet: the finding stands although it is so, or it is
-    not so, and will not come."""
+    """What would show that a finding is wrong and is not answered yet. A question is answered if the finding holds
+    although the answer is yes, or if the answer is no and cannot change."""
     return tuple(one.text for one in rule.refutations if not _answered(one, ground, spell))
 
 
@@ -180,14 +180,14 @@ def _alone(met: Sequence[Outcome]) -> str:
 
 
 def _granted(test: Test, outcome: Outcome) -> bool:
-    """A condition that is no proof, as it holds for most runs."""
+    """Whether a test is only a condition and proves nothing, as it holds for most runs."""
     condition = (isinstance(test, Assumable) and test.assumed) or (isinstance(test, PenaltyOff) and not test.off)
     return condition and outcome.answer != "unmet"
 
 
 def weight_of(part: str, config: Mapping[str, ConfigValue]) -> ConfigValue | None:
-    """The setting that is the weight of a part of the reward: its name holds the part's name and a word for weight.
-    None if there is none, or more than one."""
+    """The setting that weights a part of the reward: its name contains the part's name and a word for weight. None if
+    there is no such setting, or more than one."""
     words = set(words_of(part)) - _SAYS_NOTHING if part else set()
     if not words:
         return None
@@ -201,7 +201,7 @@ def weight_of(part: str, config: Mapping[str, ConfigValue]) -> ConfigValue | Non
 
 def _weight(said: Mapping[Answer, Sequence[Outcome]]) -> int:
     """The strongest test counts first, then the number of tests that are met. A test that could not be answered costs
-    one step, unless a note speaks for it."""
+    one step, unless a note supports it."""
     strongest = max(outcome.weight for outcome in said["met"])
     return 10 * (strongest - any(not one.weak for one in said["unknown"])) + len(said["met"])
 
@@ -213,10 +213,10 @@ def _plain(value: object) -> str | float | int | bool | None:
 def fixes(
     rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes: Sequence[Weighed], spell: Spell
 ) -> tuple[Fix, ...]:
-    """At most three fixes for a finding of this severity, in this framework's keys. First come those of supported
-    causes (if such a cause has no fix for this run, what to look at), then those that help whatever the cause is. Fixes
-    of untested causes come only if there are none of these. Left out: fixes of contradicted causes only, what the
-    config already has, and changes for a cause that is far less sure than the leading one."""
+    """At most three fixes for a finding of this severity, in this framework's keys. Fixes of supported causes come
+    first (if such a cause has no fix for this run, what to look at instead), then fixes that help whatever the cause
+    is. Fixes of untested causes come only if there are none of these. Left out are fixes whose causes are all
+    contradicted, what the config already has, and changes for a cause that is far less sure than the leading one."""
     rank = SEVERITY_RANK[severity]
     place = {one.name: i for i, one in enumerate(causes) if one.name}
     parts = {one.name: one.part for one in causes}
@@ -241,7 +241,7 @@ def fixes(
         group = (0, min(supported)) if supported else (1, 0) if not fix.causes else (UNTESTED, 0)
         mended.update(of)
         found.append((group, IMPACTS.index(fix.impact), RISKS.index(fix.risk), told))
-    kept = {fix.act for *_, fix in found}  # to find what changed a setting is to look at it
+    kept = {fix.act for *_, fix in found}  # finding out what changed a setting already means looking at it
     found += [
         ((0, place[text.name]), IMPACTS.index("high"), RISKS.index("none"), _to_look(text.look))
         for text in rule.causes
@@ -251,7 +251,7 @@ def fixes(
     proven = any(one.cause.status == "supported" for one in causes)
     if proven or any(one[0][0] < UNTESTED for one in found):
         found = [one for one in found if one[0][0] < UNTESTED]
-    if causes and causes[0].outside:  # what helps a policy whatever ails it does not help one that is well
+    if causes and causes[0].outside:  # general remedies for a policy do not help a healthy one
         outside = {(0, place) for place, one in enumerate(causes) if one.outside}
         found = [one for one in found if one[0] in outside] or found
     ordered = [one[3] for one in sorted(found, key=lambda one: one[:3])]
@@ -259,24 +259,24 @@ def fixes(
 
 
 def _outweighed(cause: Weighed, lead: Weighed) -> bool:
-    """Whether a decisive test proves the leading cause and none this one: what merely fits beside it, as a KL that has
-    grown, is no reason to turn a setting."""
+    """Whether a decisive test proves the leading cause but none proves this one. A sign that merely fits, such as a KL
+    that has grown, is not a reason to change a setting."""
     return cause.weight // 10 < DECISIVE <= lead.weight // 10
 
 
 def _turns(fix: FixText, names: Dialect) -> tuple[str, tuple[str, ...]]:
-    """What a fix turns, for which causes: its own text if this framework has no key for it."""
+    """What a fix changes, and for which causes. If this framework has no key for it, the fix's own text."""
     return re.split(r"[,=]", _settings(fix, names) or fix.text, maxsplit=1)[0], tuple(fix.causes)
 
 
 def _settings(fix: FixText, names: Dialect) -> str | None:
-    """The settings that a fix turns in this framework, None if they are not known."""
+    """The settings that a fix changes in this framework. None if they are not known."""
     return names.settings_of(fix.lever, fix.change.key if fix.change is not None else "")
 
 
 def to_tell(causes: Sequence[Cause], advised: Sequence[Fix] = ()) -> list[Fix]:
-    """What tells the causes apart if none is proven: a change made on a guess may hide what was wrong. Nothing if there
-    is no place to look at and what is `advised` already begins with finding out."""
+    """How to tell the causes apart if none is proven: a change made on a guess may hide what was wrong. Empty if there
+    is no place to look at and the `advised` fixes already begin with finding out."""
     untested = [one for one in causes if one.status == "untestable"]
     looks = each_once(one.look for one in untested if one.look)[:LOOKS]
     whys = each_once(one.because for one in untested if one.because)[:1]
@@ -293,8 +293,8 @@ def _to_look(at: str) -> Fix:
 
 
 def _fix(fix: FixText, names: Dialect, ground: Ground, spell: Spell, part: str = "") -> Fix | None:
-    """None if the config already has it, if the setting has no effect in this run, or if it removes something that the
-    run is not known to have. `part`: the name of the extra part of the reward in its cause."""
+    """None if the config already has the fix, if the setting has no effect in this run, or if the fix removes something
+    that the run is not known to have. `part`: the name of the extra part of the reward that the cause is about."""
     key, act = _settings(fix, names), fix.act or fix.text
     if _is_so(key, ground.raw):
         return None
@@ -342,15 +342,15 @@ def _is_so(settings: str | None, config: Mapping[str, ConfigValue]) -> bool:
 
 
 def _before_it_changed(ground: Ground, key: str, now: float, times: float, to: Any) -> Any:
-    """The value of the setting before a resume changed it, if that is the direction of the fix; else `to`."""
+    """The value of the setting before a resume changed it, if that lies in the direction of the fix; else `to`."""
     was = [as_number(one.before) for one in ground.changed if one.key == key and as_number(one.now) == now]
     back = was[-1] if was else None
     return to if back is None or (back < now) != (times < 1) else _whole(back)
 
 
 def _sets_more(canonical: str, entry: ConfigValue, config: Mapping[str, ConfigValue]) -> bool:
-    """Whether the key sets something else too, as one clip range sets both of its sides: no value would change the one
-    alone."""
+    """Whether the key also sets something else, as one clip range sets both of its sides. No value would then change
+    just one of them."""
     return any(name != canonical and other.active and other.key == entry.key for name, other in config.items())
 
 
@@ -362,8 +362,8 @@ def _logged(ground: Ground, key: str) -> float | None:
 
 
 def _strayed(ground: Ground, change: NewValue, meant: float, spell: Spell) -> str:
-    """What to look for if the value in use left the one that is set, the way that the fix goes against, as the finding
-    began, and came back: the setting itself is right. Empty if it did not."""
+    """What to look for if, as the finding began, the value in use left the configured one in the direction that the fix
+    works against, and later came back: the setting itself is right. Empty if it did not."""
     series, began = ground.look.series(change.key), spell.onset if spell.onset is not None else spell.end
     if series is None or change.times is None or change.times > 1 or series.values[-1] > OTHER * meant:
         return ""

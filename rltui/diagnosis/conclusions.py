@@ -1,5 +1,6 @@
-"""What is said of a run after some of its rows: findings with causes and fixes, the verdict, the stages, and what could
-not be looked at. It begins where the fold over looks (`engine`) ends: with the lives of the findings of rows."""
+"""What is concluded about a run after some of its rows: findings with causes and fixes, the verdict, the stages, and
+what could not be checked. It takes over where the fold over looks (`engine`) ends: with the lives of the row findings.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ from rltui.run.run import Run, RunState
 
 
 class Conclusions:
-    """Of one run, again and again as it grows: what is dear to work out is kept. `row_rules`: rules that look at rows.
-    `limited`: those with limits. `samples`: the hardware samples as columns."""
+    """Draws conclusions about one run each time it grows, and keeps what is costly to compute. `row_rules`: rules that
+    look at rows. `limited`: rules with limits. `samples`: the hardware samples as columns."""
 
     def __init__(
         self,
@@ -59,12 +60,12 @@ class Conclusions:
         self._checked: tuple[list[str], Counter[str | None]] = [], Counter()  # the rules that ran, by stage
 
     def rewind(self, row: int) -> None:
-        """Row number `row` was revised."""
+        """Forgets what was concluded from row number `row` on, as that row was revised."""
         self._kept.rewind(row)
 
     def of(self, look: Look, state: State, run: Run, run_state: RunState | None) -> Diagnosis:
-        """`state`: what is known after the rows of this look. `run_state`: None for a run as it stood at an earlier
-        row."""
+        """The diagnosis at a look. `state`: what is known after the rows of this look. `run_state`: None for a run as
+        it was at an earlier row."""
         rows = look.n
         lives = dict(state.lives)
         guard = Guard({**unread_pages(), **state.failed})
@@ -78,7 +79,7 @@ class Conclusions:
             ran_on_machine, machine = self._present.judge(state.machine, measured, self._machine)
         else:
             ran_on_machine, machine = judge_machine(state.machine, measured, self._machine)
-            machine = state.machine if state.machine.rows == rows else machine  # these rows were judged already
+            machine = state.machine if state.machine.rows == rows else machine  # these rows are already judged
         lives |= machine.lives
         guard.take(machine.failed)
         sampled = Sampled.of(run, look, now=run_state is not None)
@@ -86,7 +87,7 @@ class Conclusions:
         if sampled.dumps:
             logged = set(self._row_rules) - {b.id for b in unable}  # what rows show is not counted again in samples
             of_samples = dict(self._dumps.ask(sampled, guard, without=logged))
-        lives |= _at_once(of_samples, look)  # what they show spoils the steps after it, too
+        lives |= _at_once(of_samples, look)  # what samples show also spoils the steps after it
         farmed_at, doubted = (_began(lives, Trait.FARMS_REWARD, least) for least in (WARNING, NOTICE))
         rank = partial(ranking, look, farmed=farmed_at is not None, doubted=doubted is not None)
         ranked = guard.ask("ranking of steps", None, rank)
@@ -170,7 +171,7 @@ class Conclusions:
 
 
 def _at_once(told: Mapping[str, Sequence[Signal]], look: Look) -> dict[Key, Life]:
-    """The lives of what one look is enough to see."""
+    """The lives of findings that one look is enough to see."""
     return {
         (rule_id, signal.subject): dated(follow(UNBORN, signal, look.n, look.step, 1, 1), UNBORN, signal, look)
         for rule_id, found in told.items()
@@ -179,9 +180,9 @@ def _at_once(told: Mapping[str, Sequence[Signal]], look: Look) -> dict[Key, Life
 
 
 NEWEST_SAID = 400
-"""Newest lines about failed grading that tell of the newest rows."""
+"""How many of the newest lines about failed grading are used for the newest rows."""
 HARDLY_ANY_ENDS = 0.9
-"""Share of cut answers from which on the reward is that of other answers than before."""
+"""Share of cut answers from which on the reward measures other answers than before."""
 FEW_ROWS = 100
 """A shorter run counts as undertrained in published tables."""
 
