@@ -1,4 +1,4 @@
-"""Findings within a sentence: their titles, their onset, and which critical ones are over."""
+"""How sentences name findings: their titles, their onset, and the critical ones that are over."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
 
 PAST_STEPS = 10
-"""A finding that is over is mentioned if it lasted for so many steps."""
+"""The fewest steps that a finding must have lasted to be mentioned after it is over."""
 
 
 def began(finding: Finding) -> str:
-    """`since step 40`, of a crash `at step 40`; empty if nobody knows when."""
+    """`since step 40`, or `at step 40` for a crash; empty if the onset is not known."""
     if finding.onset_step is None:
         return ""
     return f"{'at' if finding.id in having(Trait.CRASH) else 'since'} step {finding.onset_step}"
@@ -23,24 +23,24 @@ TOO_CLOSE = "too close to tell which began first"
 
 
 def seems_earlier(finding: Finding, root: Finding) -> bool:
-    """What follows from another is dated before it: onsets are known to within some steps, and these lie within."""
+    """Whether a symptom is dated before its root. Onsets are known only to within some steps."""
     return None not in (finding.onset_step, root.onset_step) and (finding.onset_step or 0) < (root.onset_step or 0)
 
 
 def in_sentence(title: str) -> str:
-    """A title within a sentence: `KL to reference` and `NaN` keep their capitals."""
+    """A title as it stands within a sentence: `KL to reference` and `NaN` keep their capitals."""
     return title if title[1:2].isupper() or title.startswith("NaN") else title[:1].lower() + title[1:]
 
 
 def titles(findings: Iterable[Finding]) -> list[str]:
-    """The titles of findings for a list. A title with a comma is quoted, as it would read like two."""
+    """The titles of findings for a list. A title with a comma is quoted, because it would read like two."""
     named = dict.fromkeys(in_sentence(finding.title) for finding in findings)
     return [f"“{title}”" if "," in title else title for title in named]
 
 
 def worst_past(past: Sequence[Finding]) -> Finding | None:
-    """Of the findings that are over the first to tell of: what was critical, or a collapse of the reward or a fault of
-    its source that was a warning, for `PAST_STEPS`. None if there is none."""
+    """The earliest finding that is over and worth mentioning: it was critical, or it was a warning about a collapse of
+    the reward or a fault of its source, and it lasted `PAST_STEPS`. None if there is none."""
     told_of = [f for f in past if f.status == "resolved" and _was_loud(f) and _lasted(f) >= PAST_STEPS]
     return min(told_of, key=lambda f: f.onset_step or 0, default=None)
 
@@ -51,13 +51,13 @@ def _was_loud(finding: Finding) -> bool:
 
 
 def _lasted(finding: Finding) -> int:
-    """Steps of its longest episode."""
+    """The number of steps of its longest episode."""
     spans = ((e.onset_step, e.end_step) for e in finding.episodes)
     return max((end - onset for onset, end in spans if onset is not None and end is not None), default=0)
 
 
 def over(past: Sequence[Finding]) -> str:
-    """Which critical finding is over, and when; empty if there was none."""
+    """The critical finding that is over, in words, with its steps; empty if there was none."""
     finding = worst_past(past)
     if finding is None:
         return ""

@@ -1,4 +1,4 @@
-"""Judges the machine, and keeps the life of what it finds. The rules keep no notes: a finding opens at once, and is
+"""Judges the machine and keeps the life of its findings. The rules remember nothing: a finding opens at once, and is
 resolved when two looks in a row no longer see it."""
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from rltui.run.hardware import SampleColumns
 
 LOOKS = 1
 ROWS = 0
-"""A finding of the machine holds from the first look on, whether rows come or not."""
+"""A finding about the machine holds from the first look on, even if no rows arrive."""
 
 APART_S = 60.0
 APART_SHARE = 0.05
-"""Of the past, the machine is looked at a minute apart, and further where the samples span long: this share of it."""
+"""Looks at the past of the machine are a minute apart, or this share of the time that the samples span if that is
+more."""
 
 
 class Machine(Struct, frozen=True):
-    """What is remembered of the machine after a look at `rows` rows, the last of which was written at `time`."""
+    """What is remembered about the machine after a look at `rows` rows, the last of them written at `time`."""
 
     lives: Mapping[Key, Life] = field(default_factory=dict)
     time: float = float("-inf")
@@ -36,7 +37,7 @@ class Machine(Struct, frozen=True):
 
 
 def due(before: Machine, samples: SampleColumns, time: float) -> bool:
-    """Whether a past look at a row written at `time` (NaN unknown) judges the machine."""
+    """Whether the machine is judged at a past look at a row written at `time` (NaN: unknown)."""
     if not len(samples) or not time > samples.times[0]:
         return False
     return time - before.time >= _apart(time, samples)
@@ -48,8 +49,8 @@ def _apart(time: float, samples: SampleColumns) -> float:
 
 
 class Present:
-    """The machine as it stands, by every sample there is. Between the last past look and the newest sample it is looked
-    at as often as the past was: what is told depends on the samples alone, not on how often somebody asks."""
+    """The present state of the machine, by all samples. Between the last past look and the newest sample the looks are
+    as far apart as in the past, so the result depends on the samples alone and not on how often somebody asks."""
 
     def __init__(self) -> None:
         self._past: Machine | None = None
@@ -67,7 +68,7 @@ class Present:
 
 
 def _between(time: float, samples: SampleColumns) -> Iterator[float]:
-    """When the machine is looked at after `time` (-inf: never before), up to the newest sample."""
+    """The times at which the machine is judged after `time` (-inf: never before), up to the newest sample."""
     if not len(samples):
         return
     time = max(time, float(samples.times[0]))
@@ -76,7 +77,7 @@ def _between(time: float, samples: SampleColumns) -> Iterator[float]:
 
 
 def judge_machine(before: Machine, seen: Measured, panel: Panel[Measured]) -> tuple[list[str], Machine]:
-    """Ids of the rules that ran, and what is remembered after this look."""
+    """The ids of the rules that ran, and what is remembered after this look."""
     guard = Guard(before.failed)
     lives, look = dict(before.lives), seen.look
     ran = []
@@ -96,6 +97,6 @@ def forecasts_of(seen: Measured, guard: Guard) -> tuple[Forecast, ...]:
 
 
 def view_of(seen: Measured, guard: Guard) -> MachineView | None:
-    """What is shown of the machine beside the findings; None where nothing was measured."""
+    """What is shown about the machine beside the findings; None if nothing was measured."""
     forecasts = forecasts_of(seen, guard)
     return MachineView(seen.phases, seen.power_use, forecasts) if seen.samples or forecasts else None

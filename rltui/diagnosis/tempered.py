@@ -1,4 +1,4 @@
-"""How loud an open finding is beside the others: what is one fault is told loudly once."""
+"""Lowers the level of open findings beside others, so that one fault is reported loudly only once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rltui.rules.traits import Trait
 
 
 def tempered(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule], made: int) -> dict[Key, Life]:
-    """The lives with the level that each has beside the others after `made` steps. A hint of a change is a note in a
-    run that was sick before that change."""
+    """The lives, each with its level beside the others after `made` steps. A hint of a change becomes a note if the run
+    was sick before that change."""
     levels: dict[str, int] = {}
     for (rule_id, _), life in lives.items():
         levels[rule_id] = max(levels.get(rule_id, 0), life.level)
@@ -34,14 +34,14 @@ def tempered(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule], made: int
 
 
 def _sick_since(rule: Rule, life: Life) -> int | None:
-    """Since which step an open finding tells that the policy is sick; None if it does not."""
+    """The step since which an open finding shows that the policy is sick; None if it does not show that."""
     loud = life.level >= WARNING and Trait.HINT not in rule.traits and not OUTSIDE & {*rule.traits}
     return life.onset_step if loud else None
 
 
 def _beside(rule: str, own: int, others: Mapping[str, int], catalogue: Mapping[str, Rule]) -> int:
-    """The level of an open finding of a rule beside the others (id -> level). Once the task is solved, that nothing
-    more can be learnt is no disaster: a warning at most. Answers that are cut off solve nothing."""
+    """The level of an open finding of a rule beside the others (id -> level). Once the task is solved, it is a warning
+    at most that nothing more can be learnt. A run whose answers are cut off has not solved its task."""
 
     def is_open(trait: Trait, least: int) -> bool:
         return any(level >= least and trait in catalogue[i].traits for i, level in others.items())

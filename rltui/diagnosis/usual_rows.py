@@ -1,6 +1,6 @@
-"""Whether new rows hold anything that is not usual: if not, checks that were silent right before them stay silent.
+"""Finds out whether new rows hold anything unusual. If not, checks that were silent right before them stay silent.
 
-It depends on the values alone, so that rows that arrive one by one and rows read at once are judged alike.
+The answer depends on the values alone, so rows that arrive one by one and rows read at once are judged alike.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from rltui.run.columns import Axis, Column, Floats
 from rltui.run.table import Table
 
 NEWEST = 64
-"""Rows whose values are usual."""
+"""The number of newest rows whose values count as usual."""
 BESIDE = 0.25
-"""How far beyond them a value may lie, of the range that they have: of noise one in thousands does."""
+"""How far beyond them a value may lie, as a share of their range. One noise value in thousands lies farther out."""
 LEAST = 8
-"""Points that tell what is usual. Of a metric that is logged more seldom each point is news."""
+"""The fewest points that show what is usual. If a metric is logged more rarely, each of its points is news."""
 
 
 class UsualRows:
-    """What was usual before row number `since` of a table. `beside`: whether a column is not looked at, by its
-    key, as evaluations are few, and the last one may be logged again in each row or not."""
+    """What was usual before row number `since` of a table. `beside`: whether a column is left out, by its key.
+    Evaluations are, because they are few and the last one may or may not be logged again in each row."""
 
     def __init__(self, table: Table, since: int, beside: Callable[[str], bool] = lambda _: False) -> None:
         self._table, self.since, self._beside = table, since, beside
@@ -46,8 +46,8 @@ class UsualRows:
             self._low[which], self._high[which] = low - margin, high + margin
 
     def lasts(self, until: int, first: int | None = None) -> bool:
-        """Whether all values from row number `first` (None: from there) up to row number `until` are finite and usual,
-        no metric came anew or is missing, and the run was not resumed."""
+        """Whether all values from row number `first` (None: `since`) up to row number `until` are finite and usual, no
+        metric is new or missing, and the run was not resumed."""
         table, first = self._table, self.since if first is None else first
         fresh = [table.columns[key].axis for key in table.columns.keys() - self._known if not self._beside(key)]
         if any(axis.place(until) > axis.place(first) for axis in fresh):
@@ -55,14 +55,14 @@ class UsualRows:
         before, newest = int(table.steps[first - 1]) if first else -1, int(table.steps[until - 1])
         if any(before < step <= newest for step in table.restarts):
             return False
-        axes = [column.axis for column in self._columns]  # a row that holds only some of the columns parts them
+        axes = [column.axis for column in self._columns]  # a row with only some of the columns splits a group
         if axes != self._axes:
             self._axes, self._groups = axes, [self._group(*one) for one in self._by_axis().items()]
         return all(group.usual(first, until) for group in self._groups)
 
     def beside_stay(self, until: int, first: int) -> bool:
-        """Whether the columns that are not looked at hold, from row number `first` up to `until`, no other value than
-        their last one before: one that is only logged again is no news."""
+        """Whether the columns that are left out keep their last value from row number `first` up to `until`. A value
+        that is only logged again is not news."""
         columns = self._table.columns
         fresh = [columns[key] for key in columns.keys() - self._known if self._beside(key)]
         for column in (*self._aside, *fresh):
@@ -76,7 +76,7 @@ class UsualRows:
         return _Group(axis, columns, self._low[which], self._high[which], bool(self._always[which].any()))
 
     def _by_axis(self) -> dict[Axis, list[int]]:
-        """The numbers of the columns that are logged in the same rows, as they are now."""
+        """The numbers of the columns, grouped by the rows in which they are logged, as they are now."""
         out: dict[Axis, list[int]] = {}
         for i, column in enumerate(self._columns):
             out.setdefault(column.axis, []).append(i)
@@ -84,8 +84,8 @@ class UsualRows:
 
 
 class _Group(Struct, frozen=True, eq=False):
-    """Columns that are logged in the same rows, with what is usual of each. `always`: one of them was logged in each
-    row before."""
+    """Columns that are logged in the same rows, with the usual range of each. `always`: at least one of them was logged
+    in every row before."""
 
     axis: Axis
     columns: list[Column]
@@ -99,7 +99,7 @@ class _Group(Struct, frozen=True, eq=False):
             return False
         if end <= at:
             return True
-        if end - at == 1:  # of a run that is followed
+        if end - at == 1:  # the usual case while a run is followed
             values = np.array([column.values[at] for column in self.columns])
         else:
             values = np.array([column.values[at:end] for column in self.columns]).T
