@@ -1,4 +1,4 @@
-"""What a drill-down shows about one step of a run. It is computed on request, as it is too slow for every row."""
+"""What a drill-down shows about one step of a run. It is computed on request, because it is too slow for every row."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class FirstMover(Struct, frozen=True):
 def first_moves(look: Look, step: int, metrics: Iterable[str] = WATCHED) -> tuple[FirstMover, ...]:
     """The metrics that moved in the 100 rows before `step` and the 20 after it, in the order in which they began.
 
-    Rows after the look do not count. A metric is left out where its change is within its noise.
+    Rows after the look do not count. A metric is left out if its change is within its noise.
     """
     found = [move for name in metrics if (move := _move(look, name, step)) is not None]
     order = {name: i for i, name in enumerate(metrics)}
@@ -86,7 +86,7 @@ def _move(look: Look, name: str, step: int) -> FirstMover | None:
 
 
 def _continued(x: Floats, cut: int) -> float:
-    """The level to which the course before the onset would have led: a schedule or a steady drift is no change."""
+    """The level to which the course before the onset would have led: a schedule or a steady drift is not a change."""
     if cut < LINE:
         return median(x[:cut])
     t = np.arange(cut, dtype=np.float64)
@@ -115,7 +115,7 @@ class Insight(Struct, frozen=True):
 
 
 def worst(findings: Sequence[Finding]) -> Finding | None:
-    """The open root finding that a reader asks about first: the worst, among equals the first; None if there is
+    """The open root finding that a reader asks about first: the worst one, and among equals the first. None if there is
     none."""
     roots = [f for f in findings if f.status == "active" and f.root is None and f.severity != "info"]
     return next((f for f in roots if f.onset_step is not None), None)

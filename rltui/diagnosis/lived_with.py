@@ -1,4 +1,4 @@
-"""Which findings a run has lived with: what set in later is told before them."""
+"""Which findings a run has lived with: later findings are reported before them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from rltui.rules.traits import Trait
 
 
 def lived_with(findings: Sequence[Finding], look: Look, catalogue: Mapping[str, Rule]) -> set[str]:
-    """Ids of what is about no score and was so from the start and led to nothing that is open, or was so for long
-    before a score fell, and led to none that did, or beside which the reward rose until something else set in: what
-    changed later is told before it, if it is more than a matter of cost, or did harm."""
+    """The ids of findings that the run has lived with. They are not about a score, and one of these holds: they were
+    there from the start and led to nothing that is open; they were there long before a score fell and did not lead to
+    the fall; or the reward rose beside them until something else set in. Later findings are reported before them if
+    these are about more than cost, or did harm."""
     first = look.facts.clock.first_step
     until = first + AT_THE_START * (look.step - first)
     loud = [f for f in findings if f.status == "active" and SEVERITY_RANK[f.severity] > 0]
@@ -43,8 +44,8 @@ def _no_news(rule: Rule) -> bool:
 
 
 def _paid_until(onset: int, news: int, look: Look) -> bool:
-    """Whether the reward rose, beyond its errors, from the onset of a finding to the step at which something else set
-    in: so far it did no harm."""
+    """Whether the reward rose beyond its errors from the onset of a finding to the step at which something else set in,
+    so that the finding did no harm until then."""
     reward = look.facts.metric(look.reward)
     if reward is None or onset >= news - dating_tolerance(look.made):
         return False

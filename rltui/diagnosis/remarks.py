@@ -1,9 +1,9 @@
-"""Remarks: moves of metrics, alone and together, that published guides call findings. All that moved since the start.
+"""Remarks: moves of metrics since the start, alone and together, that published guides call findings.
 
-Here they are lines beside a rule's own evidence, never findings: each names the rule that it belongs to. A metric has
-moved only where the change stands out of its own noise, where it follows the step, and where it is large enough; the
-limits of share and correlation are the guides' own, the noise floor is ours (a correlation above .4 appears in a third
-of short series in which nothing happens).
+Here they are lines beside a rule's own evidence, never findings. Each names the rule that it belongs to. A metric has
+moved only if the change stands out of its own noise, follows the step, and is large enough. The limits of share and
+correlation are those of the guides; the noise floor is ours (a correlation above .4 appears in a third of short series
+in which nothing happens).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rltui.prose import listed
 from rltui.rollouts.samples import SampleStats
 
 NUMBERS = ("length_mean", "distinct_2", "reward_mean")
-"""Fields that are no shares."""
+"""Fields that are not shares."""
 
 
 _DATA = Path(__file__).with_name("data")
@@ -57,8 +57,8 @@ def confirmations() -> tuple[Confirmation, ...]:
 
 
 def confirmed(findings: Iterable[Finding], seen: Sampled, guard: Guard) -> tuple[Finding, ...]:
-    """The findings, those that samples bear out with `basis` "samples" and the numbers as evidence. Only samples from
-    the finding's onset on speak for it; what the config proves stays proven by the config."""
+    """The findings. Those that samples confirm have `basis` "samples" and the numbers as evidence. Only samples since
+    the finding's onset count. What the config proves keeps the config as its basis."""
     return tuple(guard.ask(finding.id, finding, _with_samples, finding, seen) for finding in findings)
 
 
@@ -77,7 +77,7 @@ def _with_samples(finding: Finding, seen: Sampled) -> Finding:
 
 
 def _holds(c: Confirmation, seen: Sampled) -> Evidence | None:
-    """The evidence where the newest dump (against the first one) does what is asked, beyond what chance explains."""
+    """The evidence, if the newest dump (against the first one) does what is asked, beyond what chance explains."""
     first, last = seen.dumps[0], seen.dumps[-1]
     was, now = getattr(first, c.field), getattr(last, c.field)
     if now is None or (c.how != "at least" and (was is None or first is last)):
@@ -100,7 +100,7 @@ def _holds(c: Confirmation, seen: Sampled) -> Evidence | None:
 
 
 def _count(d: SampleStats, field: str) -> int:
-    """Of how many samples or groups a share is."""
+    """The number of samples or groups that a share refers to."""
     return d.groups if field == "zero_variance" else d.samples if field == "truncated" else d.examined
 
 
@@ -139,7 +139,7 @@ class Move(Struct, frozen=True):
 
     @property
     def share(self) -> float | None:
-        """Change as a share of the first window, None where that is 0."""
+        """The change as a share of the first window; None if that is 0."""
         return None if self.first == 0 else (self.last - self.first) / abs(self.first)
 
 
@@ -167,7 +167,7 @@ def _catalogue() -> tuple[RemarkEntry, ...]:
 
 
 def remarks(look: Look, guard: Guard) -> tuple[Remark, ...]:
-    """Every remark that holds for these rows, in the order of the catalogue."""
+    """All remarks that hold for these rows, in the order of the catalogue."""
     out: dict[str, Remark] = {}
     for entry in guard.ask("remarks", (), _catalogue):
         if entry.unless in out:
@@ -192,7 +192,7 @@ def _remark(entry: RemarkEntry, look: Look) -> Remark | None:
 
 
 def _move(look: Look, name: str, way: Way, share: float) -> Move | None:
-    """The move of a metric this way, by at least `share` of its first window; None where noise explains it."""
+    """The move of a metric this way, by at least `share` of its first window; None if noise explains it."""
     found, sign = look.facts.metric(name), SIGNS[way]
     if found is None or sign * look.facts.errors(name) < ERRORS:
         return None
@@ -203,7 +203,7 @@ def _move(look: Look, name: str, way: Way, share: float) -> Move | None:
 
 
 def _still(look: Look, name: str | None) -> bool:
-    """Whether the metric, if one is named, is logged and is where it began. A gain of the first rows is a gain."""
+    """Whether the metric, if one is named, is logged and is still where it began. A gain in the first rows counts."""
     if name is None:
         return True
     found = look.facts.metric(name)
@@ -211,7 +211,7 @@ def _still(look: Look, name: str | None) -> bool:
 
 
 COUNTERS = "progress"
-"""The group of what only counts up."""
+"""The group of metrics that only count up."""
 
 
 class Moved(Struct, frozen=True):

@@ -1,5 +1,5 @@
-"""Which open finding is a symptom of which: a root is a warning or worse, at least as severe as its symptoms, and began
-before them."""
+"""Finds out which open finding is a symptom of which. A root is a warning or worse, is at least as severe as its
+symptoms, and began before them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from rltui.rules.traits import Trait
 
 
 def dating_tolerance(made: int) -> int:
-    """By how many steps two onsets may be dated wrongly against each other, after so many steps of a log. What began
-    within it of something else may have begun before."""
+    """By how many steps two onsets may be dated wrongly against each other after so many steps of a log. Of two
+    findings that began within this distance, either may have been the first."""
     return max(10, made // 20)
 
 
 FALLS = frozenset((Trait.REWARD_FALLS, Trait.VALIDATION_FALLS))
 """Rules about a score that fell."""
 OUTSIDE = frozenset((Trait.MEASUREMENT, Trait.MECHANICAL, Trait.COST_ONLY))
-"""Rules about what is around the policy."""
+"""Rules about things around the policy, not about the policy itself."""
 SUDDEN = OUTSIDE | {Trait.LEADS_FALL, Trait.GRADIENT_RISES, Trait.UNSTABLE_UPDATE}
-"""Rules about what may go on for long and then do harm from one row to the next."""
+"""Rules about faults that may go on for long and then do harm from one row to the next."""
 
 
 class Fired(Struct, frozen=True):
-    """What grouping needs of an open finding. `onset` in steps; config findings count as 0. `outside`: what leads its
-    causes is none of the policy. `at_once`: its metric went to another level from one row to the next."""
+    """What grouping needs to know about an open finding. `onset` in steps; config findings count as 0. `outside`: its
+    leading cause lies outside the policy. `at_once`: its metric went to another level from one row to the next."""
 
     id: str
     level: int
@@ -47,12 +47,12 @@ class Fired(Struct, frozen=True):
 def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], made: int) -> dict[Key, str]:
     """Symptom -> id of its root, among the findings that are open after `made` steps.
 
-    An edge of the catalogue's graph (`leads_to`; `suppresses`: one rule speaks for another) counts only if
-    the cause is a warning or worse, is no quieter than the effect and began no later (`dating_tolerance`). The graph
-    has feedback loops, so it is never walked as a tree. A fall of a score goes with what set in with it, rather than
-    with what had stood for long (`outdone`). Roots are taken greedily: first the one that explains most symptoms, then
-    the earliest, then the surest. Of a loop, which explains the same from everywhere, the one that explains most of it
-    at first hand.
+    An edge of the catalogue's graph (`leads_to`; `suppresses`: one rule speaks for another) counts only if the cause is
+    a warning or worse, is at least as severe as the effect and began no later (`dating_tolerance`). The graph has
+    feedback loops, so it is never walked as a tree. A fall of a score belongs to what set in with it rather than to
+    what had been there for long (`outdone`). Roots are taken greedily: first the one that explains most symptoms, then
+    the earliest, then the surest. In a loop every member explains the same, so the one that explains most of it
+    directly is taken.
     """
     worst: dict[str, Fired] = {}
     for f in fired:
@@ -76,8 +76,8 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], made: int) -> d
     at_first_hand = {i: effects(f) for i, f in worst.items()}
 
     def outdone(old: Fired, fall: Fired) -> bool:
-        """Whether a score fell long after the one set in, and with another that may have led to it and did not come of
-        the old one: what was lived with until then has not begun to harm by itself."""
+        """Whether a score fell long after the old finding set in, and together with another finding that may have led
+        to the fall and did not come from the old one. What a run has lived with does not start to harm by itself."""
         if not FALLS & {*catalogue[fall.id].traits} or old.onset >= fall.onset - late:
             return False
         told = {fall.id, *speakers[fall.id]}  # what speaks for it came of the same

@@ -1,5 +1,5 @@
-"""What is worth keeping, and what going on is worth: the best checkpoint, the expected gain to the planned end against
-the time and GPU hours left."""
+"""What is worth keeping, and what continuing is worth: the best checkpoint, and the expected gain up to the planned end
+against the time and GPU hours left."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rltui.run.run import Checkpoint
 
 LEAST = 4  # points that show a slope
 RISK = {"info": 0.05, "warning": 0.3, "critical": 0.8}
-"""Chance that the rest of the run loses rather than gains, by the worst open root. Engineering judgement."""
+"""The chance that the rest of the run loses rather than gains, by the worst open root. Engineering judgement."""
 
 
 def best_checkpoint(
@@ -34,11 +34,11 @@ def best_checkpoint(
     broken_at: int | None,
     of_all: Ranking | None = None,
 ) -> BestCheckpoint | None:
-    """The saved state whose smoothed score is best. None where nothing ranks the steps.
+    """The saved state whose smoothed score is best. None if nothing ranks the steps.
 
     Only states before `broken_at`, the onset of the worst fault, count. Without a usable checkpoint the best step is
-    named: `on_disk` False where some are saved but none of use, None where none is in sight. If a later one would have
-    been named by the ranking `of_all` steps (None: that is `r`), it says so.
+    named: `on_disk` is False if some are saved but none is of use, and None if none is known. If the ranking `of_all`
+    steps (None: that is `r`) would have named a later one, the result says so.
     """
     if r is None:
         return None
@@ -94,8 +94,8 @@ def _unknown(r: Ranking, moved: int, above: bool, followed: bool, step: int) -> 
 class Worth(Struct, frozen=True):
     """What the next `ahead` steps (the steps left, at most as many as show the slope) are likely to bring.
 
-    `gain` is in the metric's own unit, already discounted by `risk`; `low`, `high` its middle 90 %. Of a metric that
-    falls or stands still it is 0: nobody has to go on. `hours`: wall time of all steps left, None without a step time.
+    `gain` is in the metric's own unit, already discounted by `risk`; `low` and `high` are its middle 90 %. It is 0 if the
+    metric falls or stands still. `hours`: wall time of all steps left; None without a step time.
     """
 
     metric: str
@@ -113,7 +113,7 @@ class Worth(Struct, frozen=True):
 def worth(
     look: Look, active: Sequence[Finding], catalogue: Mapping[str, Rule], gpus: int | None = None
 ) -> Worth | None:
-    """None without a plan or with too few points. `gpus`: how many the run uses, None unknown."""
+    """The outlook; None without a plan or with too few points. `gpus`: how many the run uses; None: unknown."""
     left = look.facts.clock.steps_left
     if not left:
         return None
@@ -153,6 +153,6 @@ def worth(
 
 
 def _room(look: Look, name: str, now: float) -> float:
-    """How far the metric can still rise: to the ceiling of the train reward; without bound if that is not known."""
+    """How far the metric can still rise: up to the ceiling of the train reward, or without bound if that is unknown."""
     ceiling = look.profile.ceiling
     return max(0.0, ceiling - now) if name == look.reward and ceiling is not None else float("inf")
