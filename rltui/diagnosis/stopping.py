@@ -1,9 +1,9 @@
-"""Which open findings speak for a stop, now and at the look before.
+"""Finds out which open findings are reasons to stop, now and at the look before.
 
 Advice changes only with evidence. A reason to stop begins when it is shown: the harm is present in the newest values,
-and it lasts. Once it stands it ends when the newest values contradict it, not when a test that looks at other rows each
-time no longer sees it. One look is the noise of one look: a fall has to be shown for as long as the window that it is
-seen by, a critical one as well if scores alone tell of it.
+and it lasts. It ends when the newest values contradict it, not when a test that looks at other rows each time no longer
+sees it. A single look may be noise, so a fall has to be shown for as long as the window in which it is seen. That holds
+for a critical fall too, if only scores show it.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ from rltui.rules.traits import Trait
 from rltui.run.run import RunState
 
 FAR_KL = 0.5
-"""Nats per token that count as far from the reference."""
+"""The distance from the reference, in nats per token, that counts as far."""
 GAINS, RISES, SURELY = 1.0, 2.0, 3.0
-"""Standard errors by which validation is better than before: it may be; it is; it is, against advice that stands."""
+"""Standard errors by which validation must be better than before: it may be better; it is; it is, against advice that
+already stands."""
 WITHIN = 1.0
-"""Standard errors within which a level is no lower than the best."""
+"""Standard errors within which a level counts as no lower than the best."""
 PART, HALF = 0.25, 0.5
 """Of a loss, made good: it may heal; the score is nearer to what it was than to its lowest."""
 FALLS = (Trait.REWARD_FALLS, Trait.VALIDATION_FALLS)
 DIPS = (*FALLS, Trait.OVERFITS)
-"""Findings about a score that may come back."""
+"""Findings about a score that may recover."""
 REASONS = (Trait.PAST_ITS_BEST, Trait.DRIFT, Trait.SOLVED)
 """Findings that are a reason to stop even as a warning."""
 
 
 def ended(look: Look, state: RunState | None) -> bool:
-    """Whether no further row will come: the run is over, or its plan is reached and nothing says that it goes on."""
+    """Whether no further row will come: the run is over, or its plan is reached and nothing shows that it continues."""
     if state is None:
         return False
     planned = look.settings.planned_steps
@@ -49,7 +50,7 @@ def ended(look: Look, state: RunState | None) -> bool:
 
 
 class OpenFinding(Protocol):
-    """What is needed of an open finding."""
+    """What must be known about an open finding."""
 
     @property
     def id(self) -> str: ...
@@ -64,7 +65,7 @@ class OpenFinding(Protocol):
 
 
 class Brief(Struct, frozen=True):
-    """An open finding without its words."""
+    """An open finding without its texts."""
 
     id: str
     severity: Severity
@@ -74,16 +75,16 @@ class Brief(Struct, frozen=True):
 
 
 class Reasons(Struct, frozen=True):
-    """Ids of the findings on which a stop rests, and of those that are shown but not yet for long enough, with the row
-    since when."""
+    """The ids of the findings on which a stop rests, and those that are shown but not yet for long enough, each with
+    the row since when."""
 
     stand: frozenset[str] = frozenset()
     shown: Mapping[str, int] = field(default_factory=dict)
 
 
 class StopCase(Struct, frozen=True):
-    """What findings are weighed on. `state`: None of a run as it stood at an earlier row. `reasons`: those known from
-    the looks so far."""
+    """What findings are weighed with. `state`: None for a run as it stood at an earlier row. `reasons`: the reasons
+    known from the looks so far."""
 
     look: Look
     catalogue: Mapping[str, Rule]
@@ -91,12 +92,12 @@ class StopCase(Struct, frozen=True):
     reasons: Reasons
 
     def has(self, finding: OpenFinding, *traits: Trait) -> bool:
-        """Whether its rule has any of the traits."""
+        """Whether the rule of the finding has any of the traits."""
         return not self.catalogue[finding.id].traits.isdisjoint(traits)
 
     @property
     def over(self) -> bool:
-        """The run said that it ended."""
+        """Whether the run said that it ended."""
         return self.state is not None and self.state.over
 
     @property
@@ -105,25 +106,25 @@ class StopCase(Struct, frozen=True):
 
     @property
     def goes_on(self) -> bool:
-        """More rows may come; of an earlier row, they came."""
+        """Whether more rows may come; for an earlier row: they did."""
         return self.state is None or not (self.ended or self.state.state == "stalled")
 
     @property
     def broke_off(self) -> bool:
-        """Nothing more came, and no word says that it ended; whatever its plan."""
+        """Whether nothing more came and nothing says that the run ended, whatever its plan."""
         return self.state is not None and self.state.broke_off and not self.ended
 
     @property
     def stopped_short(self) -> bool:
-        """Rows stopped before the plan was reached and nothing says why, or an error came a moment ago: whether it goes
-        on has to be looked at."""
+        """Whether rows stopped before the plan was reached and nothing says why, or an error came a moment ago.
+        Somebody has to look whether the run continues."""
         if self.state is None or self.ended:
             return False
         return self.state.state == "stalled" or (self.state.state == "running" and self.state.broke_off)
 
 
 def reasons(case: StopCase, found: Sequence[OpenFinding]) -> Reasons:
-    """Those after one more look."""
+    """The reasons after one more look."""
     stand: set[str] = set()
     shown: dict[str, int] = {}
     for f in found:
@@ -138,9 +139,9 @@ def reasons(case: StopCase, found: Sequence[OpenFinding]) -> Reasons:
 
 
 def _waits(case: StopCase, finding: OpenFinding, since: int, found: Sequence[OpenFinding]) -> bool:
-    """Whether a fall that is shown since row `since` has to be shown for longer. If it is critical, of the reward, and
-    nothing but scores says that the policy is another one, it may be a dip: it has to lie there for as long as it took
-    to show, but no longer than a milder one. A validation that falls alone is none."""
+    """Whether a fall that is shown since row `since` has to be shown for longer. A critical fall of the reward may be a
+    dip if only scores show that the policy has changed: it has to last for as long as it took to show, but no longer
+    than a milder one. A fall of validation alone is not a dip."""
     if not case.has(finding, *DIPS):
         return False
     shown = case.look.n - since
@@ -160,12 +161,12 @@ def _waits(case: StopCase, finding: OpenFinding, since: int, found: Sequence[Ope
 
 
 def speaks(case: StopCase, finding: OpenFinding, found: Sequence[OpenFinding]) -> bool:
-    """Whether a finding that may be a reason to stop is one; `found`: all open ones."""
+    """Whether a finding that may be a reason to stop is one. `found`: all open findings."""
     return not _is_awaited(case, finding) and _holds(case, finding, found)
 
 
 def may_pass(case: StopCase, finding: OpenFinding) -> bool:
-    """Whether a fall may heal, or is not shown for long enough yet."""
+    """Whether a fall may recover, or is not yet shown for long enough."""
     return _is_awaited(case, finding) or may_heal(case, finding)
 
 
@@ -174,7 +175,7 @@ def _is_awaited(case: StopCase, finding: OpenFinding) -> bool:
 
 
 def _holds(case: StopCase, finding: OpenFinding, found: Sequence[OpenFinding]) -> bool:
-    """Whether a reason is shown, or was shown before and is not contradicted."""
+    """Whether a reason is shown, or was shown before and has not been contradicted."""
     stands = finding.id in case.reasons.stand
     if not stands and case.goes_on and finding.last_step is not None and finding.last_step < case.look.step:
         return False  # no reason begins with what is no longer so
@@ -192,9 +193,9 @@ def _holds(case: StopCase, finding: OpenFinding, found: Sequence[OpenFinding]) -
 
 
 def may_heal(case: StopCase, finding: OpenFinding) -> bool:
-    """A fall of a score, of a run that goes on, that is young, that the newest values do not show, or from which the
-    score is coming up again. What is critical is shown beyond doubt: newest values have to contradict it, not only to
-    be too few to show it once more."""
+    """Whether a fall of a score may pass, in a run that continues: it is young, or the newest values do not show it, or
+    the score is coming up again. A critical fall was shown beyond doubt: the newest values have to contradict it. It is
+    not enough that they are too few to show it again."""
     if not case.goes_on or finding.onset_step is None or not case.has(finding, *DIPS):
         return healed(case, finding)
     falls = case.has(finding, *FALLS)
@@ -208,8 +209,8 @@ def may_heal(case: StopCase, finding: OpenFinding) -> bool:
 
 
 def _gain_since(look: Look, step: int | None) -> float | None:
-    """By how many standard errors validation is better than before, since a step if it tells enough since then: what
-    was learnt on the way to the ceiling is no gain beyond it."""
+    """By how many standard errors validation is better than before; better than at a step, if there are enough
+    evaluations since then, because what was learnt on the way to the ceiling is not a gain beyond it."""
     found = look.facts.validation
     since = None if found is None or step is None else found.since_step(step)
     late = None if since is None else since.late
@@ -217,8 +218,8 @@ def _gain_since(look: Look, step: int | None) -> float | None:
 
 
 def _contradicted(case: StopCase, finding: OpenFinding) -> bool:
-    """Whether the newest values show nothing of a fall any more, or lie nearer to the level before than to the
-    lowest."""
+    """Whether the newest values no longer show a fall, or lie nearer to the level before it than to the lowest
+    level."""
     if not case.goes_on or not case.has(finding, *DIPS):
         return healed(case, finding)
     below = _below_best(case, finding)
@@ -229,8 +230,8 @@ def _contradicted(case: StopCase, finding: OpenFinding) -> bool:
 
 
 def healed(case: StopCase, finding: OpenFinding) -> bool:
-    """Whether the newest values are as good as the best before the fall, of a run from which nothing more comes: rows
-    that would show once more that it is over will not be written."""
+    """Whether the newest values are as good as the best before the fall, in a run that has ended: no more rows will
+    come that could show again that the fall is over."""
     facts, step = case.look.facts, finding.onset_step
     score = _score(case, finding)
     if step is None or score is None or score.peak is None or not case.has(finding, *DIPS) or farmed(case.look):
@@ -246,39 +247,39 @@ def healed(case: StopCase, finding: OpenFinding) -> bool:
 
 
 def _fell(facts: Facts, reward: str, step: int) -> bool:
-    """Whether the reward lost something beyond doubt since a step: what validation alone lost it has not to regain."""
+    """Whether the reward certainly lost something since a step. It need not regain what only validation lost."""
     found = _lost_and_gained(facts, reward, step, NEWEST)
     return found is not None and found[0] >= CLEAR * found[2]
 
 
 def _comes_back(case: StopCase, finding: OpenFinding, part: float, points: int) -> bool:
-    """Whether the newest points make good this part of a fall of the reward. Evaluations are few: if the reward has
-    come up, they may follow."""
+    """Whether the newest points have made good this part of a fall of the reward. Evaluations are few: they may follow
+    if the reward has come up."""
     if not case.has(finding, *FALLS) or farmed(case.look):
         return False
     return recovering(case.look.facts, case.look.reward, _began(case, finding), part, points)
 
 
 def _below_best(case: StopCase, finding: OpenFinding) -> Effect | None:
-    """How far the score whose fall it tells lies below its best; None if there are too few points to say."""
+    """How far the score that fell lies below its best; None if there are too few points."""
     found = _score(case, finding)
     return None if found is None else found.since_peak
 
 
 def _score(case: StopCase, finding: OpenFinding) -> MetricFacts | None:
-    """The score whose fall it tells."""
+    """The score whose fall the finding reports."""
     facts = case.look.facts
     return facts.metric(case.look.reward) if case.has(finding, Trait.REWARD_FALLS) else facts.validation
 
 
 def _began(case: StopCase, finding: OpenFinding) -> int:
-    """Where the fall began: with the first episode that was not made good."""
+    """The step at which the fall began: that of the first episode that was not made good."""
     return _told(case, finding)[0]
 
 
 def _told(case: StopCase, finding: OpenFinding) -> tuple[int, int]:
-    """Where the fall began, with the first episode that was not made good, and where it was told first: how long it may
-    heal is counted from there, as a slow fall was small for long."""
+    """The step at which the fall began (that of the first episode that was not made good), and the step at which it was
+    first reported. The time to recover is counted from the latter, because a slow fall was small for a long time."""
     facts, reward = case.look.facts, case.look.reward
     began = [(e.onset_step, e.opened_step) for e in finding.episodes if e.onset_step is not None]
     lasting = [(step, told) for step, told in began if not made_good(facts, reward, step)]
@@ -287,9 +288,9 @@ def _told(case: StopCase, finding: OpenFinding) -> tuple[int, int]:
 
 
 def _long_drift(case: StopCase, finding: OpenFinding) -> bool:
-    """Whether KL has drifted without gain over a quarter of the run, or beyond half a nat: what leapt there is another
-    measure, or one update, and no drift. Of a run that goes on the reward may rise late: what is not critical needs
-    some rows at least."""
+    """Whether KL has drifted without gain over a quarter of the run, or beyond half a nat. A KL that leapt there is
+    another measure, or one update, and not a drift. While a run continues, the reward may rise late: a drift that is
+    not critical must last for some rows."""
     kl, clock = case.look.facts.metric("kl_ref"), case.look.facts.clock
     span = case.look.step - (finding.onset_step or 0)
     waits = case.goes_on and finding.severity != "critical"
@@ -299,8 +300,8 @@ def _long_drift(case: StopCase, finding: OpenFinding) -> bool:
 
 
 def _dipped(case: StopCase, finding: OpenFinding) -> bool:
-    """Whether the reward fell since the drift began and is coming back, not long after its lowest: that it did not gain
-    meanwhile is no word against the distance. It may have risen first, and fallen from there."""
+    """Whether the reward fell since the drift began and is coming back, not long after its lowest point. That it did
+    not gain meanwhile says nothing against the distance. It may have risen first, and fallen from there."""
     facts, onset = case.look.facts, finding.onset_step
     found = None if onset is None else _lost_and_gained(facts, case.look.reward, onset, NEWEST)
     reward = facts.metric(case.look.reward)
@@ -316,7 +317,7 @@ def _dipped(case: StopCase, finding: OpenFinding) -> bool:
 
 
 def validation_rises(look: Look, errors: float = RISES) -> bool:
-    """Whether validation is better than before by so many standard errors, and is neither back below its best nor
+    """Whether validation is better than before by so many standard errors, and is neither below its best again nor
     falling lately."""
     held_out, seen = validation(look), look.facts.validation
     if held_out is None or held_out < errors or seen is None or validation_lately(look) < 0:
@@ -326,31 +327,31 @@ def validation_rises(look: Look, errors: float = RISES) -> bool:
 
 
 DRIFT_ROWS = 100
-"""Rows of a drift without gain after which it may be a reason to stop: rewards stay level for as long, and then rise,
-in many runs."""
+"""The number of rows after which a drift without gain may be a reason to stop. In many runs the reward stays level for
+as long, and then rises."""
 SHARE = 0.25
-"""Of the steps before a fall: what took so long to learn and has been lost for a quarter of that is lost."""
+"""Share of the steps before a fall: what has been lost for this part of the time that it took to learn is lost."""
 ROWS = 200
-"""Rows after which a fall is no longer young, as far as a trend looks back."""
+"""The number of rows after which a fall is no longer young: as far as a trend looks back."""
 CLEAR = 3.0
-"""Standard errors that this has to be: the lowest point is the lowest of many."""
+"""Standard errors that this must be, because the lowest point is the lowest of many."""
 NEWEST = 5
-"""Points whose median is the level now, at least."""
+"""The fewest points whose median is the present level."""
 
 
 LONG = 30
-"""Rows for which a fall that lasts is told in any case: few dips are as long."""
+"""The number of rows after which a fall that lasts is reported in any case: few dips are as long."""
 
 
 def young(clock: Clock, onset: int, told: int | None = None) -> bool:
-    """Whether a fall that began at this step, and was `told` later, has not lasted long yet."""
+    """Whether a fall that began at this step, and was reported later at `told`, has not lasted long yet."""
     return clock.step - (onset if told is None else told) < min(SHARE * (onset - clock.first_step), ROWS * clock.stride)
 
 
 def recovering(facts: Facts, name: str, onset: int, part: float, points: int = NEWEST) -> bool:
-    """The metric has made good this part of what it lost, beyond doubt and not long after its lowest, or all of it:
-    what has come up to half of its best and stays there has lost the other half. What still comes up is not there yet.
-    What lost nothing beyond doubt has nothing to make good."""
+    """Whether the metric has certainly made good this part of what it lost, not long after its lowest point, or all of
+    it. A metric that has come up to half of its best and stays there has lost the other half. One that still rises is
+    not there yet. One that certainly lost nothing has nothing to make good."""
     found = _lost_and_gained(facts, name, onset, points)
     if found is None:
         return False
@@ -361,8 +362,8 @@ def recovering(facts: Facts, name: str, onset: int, part: float, points: int = N
 
 
 def _still_rises(facts: Facts, name: str, lowest: int) -> bool:
-    """Whether the metric has not levelled out: the last third of the newest half since its lowest point is better than
-    the rest."""
+    """Whether the metric still rises: of the newer half of the points since its lowest one, the last third is better
+    than the rest."""
     metric = facts.metric(name)
     half = None if metric is None else (lowest + int(metric.series.steps[-1])) // 2
     since = None if metric is None or half is None else metric.since_step(half)
@@ -371,7 +372,7 @@ def _still_rises(facts: Facts, name: str, lowest: int) -> bool:
 
 
 def made_good(facts: Facts, name: str, onset: int) -> bool:
-    """Whether the metric is where it was before the onset. False if too few points tell."""
+    """Whether the metric is where it was before the onset. False if there are too few points."""
     metric = facts.metric(name)
     if metric is None or len(metric.series) - int(metric.series.steps.searchsorted(onset)) < NEWEST:
         return False
@@ -380,8 +381,8 @@ def made_good(facts: Facts, name: str, onset: int) -> bool:
 
 
 def _lost_and_gained(facts: Facts, name: str, onset: int, points: int) -> tuple[float, float, float, int] | None:
-    """How far the lowest since the onset lies below what was before, and the newest points above that; the standard
-    error of the latter, and the step of the lowest. None if too few points tell."""
+    """How far the lowest level since the onset lies below the level before it; how far the newest points lie above the
+    lowest, with the standard error of that; and the step of the lowest. None if there are too few points."""
     metric = facts.metric(name)
     before = None if metric is None else metric.median_before(onset)
     now = None if metric is None else metric.after(onset, points)

@@ -94,8 +94,8 @@ def _unknown(r: Ranking, moved: int, above: bool, followed: bool, step: int) -> 
 class Worth(Struct, frozen=True):
     """What the next `ahead` steps (the steps left, at most as many as show the slope) are likely to bring.
 
-    `gain` is in the metric's own unit, already discounted by `risk`; `low` and `high` are its middle 90 %. It is 0 if the
-    metric falls or stands still. `hours`: wall time of all steps left; None without a step time.
+    `gain` is in the metric's own unit, already discounted by `risk`; `low` and `high` are its middle 90 %. It is 0 if
+    the metric falls or stands still. `hours`: wall time of all steps left; None without a step time.
     """
 
     metric: str
