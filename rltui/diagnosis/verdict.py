@@ -1,4 +1,4 @@
-"""Go on, watch, stop or abort: the first of six tests that matches decides, in this order."""
+"""Decides whether to go on, watch, stop or abort: the first of six tests that matches decides, in this order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rltui.rules.traits import Trait
 
 
 def stages(findings: Sequence[Finding], look: Look, checked: Counter[str | None]) -> tuple[StageResult, ...]:
-    """One result for each stage; a pass after a failed stage is provisional. `checked`: how many rules of each ran."""
+    """One result for each stage. A pass after a failed stage is provisional. `checked`: how many rules of each ran."""
     failed: list[str] = []
     out = []
     for stage, metrics in STAGES.items():
@@ -66,7 +66,7 @@ KINDS: tuple[Kind, ...] = ("unstable", "not-learning", "reward-hacking", "miscon
 
 
 def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
-    """The verdict with its reasons, what it rests on and what would change it."""
+    """The verdict with its reasons, its basis, and what would change it."""
     decision, because = _decide(case)
     gained = bool(risen(goals(case)))
     if decision == "stop-use-best" and not gained and _never_worked(case, because, best):
@@ -93,8 +93,8 @@ COURSES = (Trait.REWARD_FALLS, Trait.VALIDATION_FALLS, Trait.OVERFITS, Trait.DRI
 
 
 def _never_worked(case: Case, because: Sequence[Finding], best: BestCheckpoint | None) -> bool:
-    """What is critical was so from the start, and no step beats the start: there is no best to use, but a fault to mend
-    before the run is started again."""
+    """Whether the critical faults were there from the start and no step beats the start. There is then no best state to
+    use, but a fault to fix before the run is started again."""
     if best is not None and best.beats_start:
         return False
     steps = case.look.steps
@@ -104,7 +104,7 @@ def _never_worked(case: Case, because: Sequence[Finding], best: BestCheckpoint |
 
 
 def _roots_first(case: Case, because: Sequence[Finding]) -> list[Finding]:
-    """The same reasons led by the root of the first, where it is folded under one: the root is what to act on."""
+    """The same reasons, led by the root of the first one if it has a root: the root is what to act on."""
     if not because:
         return []
     root = next((f for f in case.loud if f.id == because[0].root), None)
@@ -112,9 +112,9 @@ def _roots_first(case: Case, because: Sequence[Finding]) -> list[Finding]:
 
 
 def _and_criticals(case: Case, because: Sequence[Finding]) -> list[Finding]:
-    """The reasons and every other critical root, the worst first: whatever the decision rests on, what is critical is
-    named, and before anything milder. Only what costs time or money does not come before a reason that is none of it:
-    it would lead to a stop that does not rest on it."""
+    """The reasons and every other critical root, the worst first. Everything critical is named, and before anything
+    milder, no matter what the decision rests on. A finding that only costs time or money does not come before a reason
+    of another kind: it would lead a stop that does not rest on it."""
     told = {f.id for f in because}
     others = [f for f in case.at("critical") if f.id not in told and f.root not in told]
     rests = any(not case.has(f, Trait.COST_ONLY) for f in because)
@@ -126,9 +126,9 @@ def _and_criticals(case: Case, because: Sequence[Finding]) -> list[Finding]:
 
 
 def as_decided(findings: Sequence[Finding], verdict: Verdict, rises: bool, origin: str) -> tuple[Finding, ...]:
-    """The findings in the order in which they are told: open ones before what is over, what leads the verdict, then
-    the worst first, among equals those that the verdict names in its order. What goes with a root stays behind it.
-    `rises`: validation does. `origin`: what the first step was made from, in words."""
+    """The findings in the order of the report: open ones before those that are over, first the one that leads the
+    verdict, then the worst first, and among equals in the order of the verdict. Symptoms follow their root. `rises`:
+    validation rises. `origin`: the state that the first step started from, in words."""
     open_ids = {f.id for f in findings if f.status == "active"}
 
     def head(f: Finding) -> str:
@@ -210,7 +210,7 @@ def _stop(case: Case) -> list[Finding] | None:
 
 
 def _only_to_mend(case: Case, f: Finding) -> bool:
-    """Whether it names something to fix and not a harmed policy."""
+    """Whether the finding names something to fix and not a harmed policy."""
     broken = case.has(f, Trait.MECHANICAL) and not case.has(f, Trait.AT_FLOOR)
     return broken or case.has(f, Trait.COST_ONLY, Trait.MEASUREMENT)
 
@@ -220,7 +220,7 @@ def _watch(case: Case) -> list[Finding] | None:
 
 
 def _for_nothing(case: Case) -> bool:
-    """Whether no gain in so many steps, or a loss, asks for a look, though nothing says what is wrong."""
+    """Whether no gain in so many steps, or a loss, asks for a look although nothing shows what is wrong."""
     level = [f for f in case.active if case.has(f, Trait.LEVEL) and not case.has(f, Trait.PLATEAU)]
     costs = any(Mark.COSTS in f.marks for f in level) or bool(lost(goals(case)))
     return costs and not validation_rises(case.look)
@@ -244,6 +244,6 @@ def _kinds(case: Case, decision: Decision) -> tuple[Kind, ...]:
 
 
 def _confidence(case: Case, because: Sequence[Finding]) -> float:
-    """The confidence of its surest reason; if there is no reason, how often silence was right."""
+    """The confidence of the surest reason; without a reason, how often silence was right."""
     seen = case.coverage
     return max((f.confidence for f in because), default=of_clear(case.look.n, seen.present / max(1, seen.expected)))
