@@ -1,4 +1,4 @@
-"""Tests the expectations of causes about numbers: levels, changes, jumps, what moves together."""
+"""Tests what causes expect of numbers: levels, changes, jumps, and what moves together."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ SET_OUT = 0.1
 COUNTERS = "progress"
 """The group of metrics that only count up."""
 AROUND = 10
-"""By so many steps the onset of a fall may be dated too early or too late."""
+"""The number of steps by which the onset of a fall may be dated too early or too late."""
 JUST_BEFORE = 100
 """A jump may be the cause if it came at most so many steps before the onset: damage takes some tens of updates
 to show."""
 
 
 def _then(facts: MetricFacts, spell: Spell, points: int) -> Level | None:
-    """The level since the onset; of the newest points if the onset is not known."""
+    """The level since the onset, or of the newest points if the onset is not known."""
     return facts.within(spell.onset, spell.end, points)
 
 
@@ -106,8 +106,8 @@ def _move(test: MetricMoved, facts: MetricFacts, label: str, spell: Spell) -> Ou
 
 
 def _stood(test: MetricMoved, facts: MetricFacts, after: Level, spell: Spell) -> str:
-    """What says that a metric that moved since the start has stood where it is for so long before the onset that it
-    explains nothing. Empty if it went on moving, by at least half of what is asked of it."""
+    """The words for a metric that moved since the start but had been at its level for so long before the onset that it
+    explains nothing. Empty if it kept moving, by at least half of what the test asks."""
     if spell.onset is None:
         return ""
     until = spell.onset - max(JUST_BEFORE, spell.late)
@@ -118,13 +118,13 @@ def _stood(test: MetricMoved, facts: MetricFacts, after: Level, spell: Spell) ->
 
 
 def _begun_by(facts: MetricFacts, spell: Spell, onset: int) -> int:
-    """The step by which a metric has to have set out if it is a cause: as far as the finding can be dated."""
+    """The step by which a metric must have begun to move if it is a cause: as far as the finding can be dated."""
     return onset + spell.early + spell.late + gap_before(facts, onset)
 
 
 def _moved_later(facts: MetricFacts, before: Level, after: Level, spell: Spell) -> str:
-    """What says that a metric moved only after the finding had begun: a cause does not follow its effect. Empty if it
-    had set out by then, as far as the finding can be dated."""
+    """The words for a metric that moved only after the finding had begun: a cause does not follow its effect. Empty if
+    it had begun to move by then, as far as the finding can be dated."""
     if spell.onset is None:
         return ""
     by = _begun_by(facts, spell, spell.onset)
@@ -138,8 +138,8 @@ def _moved_later(facts: MetricFacts, before: Level, after: Level, spell: Spell) 
 
 
 def _beside_it(test: MetricMoved, facts: MetricFacts, spell: Spell, before: Level, after: Level) -> tuple[float, float]:
-    """The values that are shown for a metric that moved: just before the onset, and at the end. The levels that decide
-    are medians of many rows, which differ from the value at the step that is named if the metric moves all the time."""
+    """The values shown for a metric that moved: just before the onset, and at the end. The levels that decide are
+    medians of many rows. They differ from the value at the named step if the metric moves all the time."""
     few = FIRST // 2 if facts.held_out else BESIDE_IT
     was = facts.median_within(None, before.last_step, few) if before is not facts.start else None
     now = facts.median_within(spell.onset, spell.end, few)
@@ -208,13 +208,13 @@ def _little_by_little(look: Look, test: LittleByLittle, spell: Spell) -> Outcome
 
 
 def _ramps(facts: MetricFacts, step: int) -> bool:
-    """Whether the metric rose from row to row since its first: a warm-up jumps in no row."""
+    """Whether the metric has risen in every row since its first: a warm-up does not jump."""
     rows = facts.values[: int(facts.series.steps.searchsorted(step)) + 1]
     return len(rows) > 2 and bool((rows[1:] > rows[:-1]).all())
 
 
 def shifts_about(facts: MetricFacts, onset: int, last: int) -> tuple[Shift, ...]:
-    """The level shifts of a metric, and the clearest jump about an onset, as levels that move blur a shift."""
+    """The level shifts of a metric, and the clearest jump about an onset, because moving levels blur a shift."""
     found = step_between(facts.series, onset - AROUND, last, _beside(facts))
     if found is None and facts.held_out:
         found = step_of_few(facts.series, onset - AROUND, last)
@@ -222,12 +222,12 @@ def shifts_about(facts: MetricFacts, onset: int, last: int) -> tuple[Shift, ...]
 
 
 def _beside(facts: MetricFacts) -> int:
-    """Points on each side of a jump: evaluations are few, and a fall over several of them is no jump."""
+    """The points on each side of a jump: evaluations are few, and a fall over several of them is not a jump."""
     return 1 if facts.held_out else BESIDE
 
 
 def gap_before(facts: MetricFacts, step: int) -> int:
-    """Steps to the point before: what happened between two evaluations shows at the later one."""
+    """The steps to the point before: what happened between two evaluations shows at the later one."""
     steps = facts.series.steps
     at = int(steps.searchsorted(step))
     return int(steps[at] - steps[at - 1]) if 0 < at < len(steps) else 0

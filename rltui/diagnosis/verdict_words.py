@@ -40,7 +40,7 @@ def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
 
 
 def _few_values(case: Case) -> str:
-    """From where to where that went which the run should raise, as tables have it."""
+    """How the metric that the run should raise went, from where to where, as the tables have it."""
     facts = case.look.facts
     names = [facts.score or facts.optimised]
     if case.look.settings.preference:
@@ -54,13 +54,13 @@ def _few_values(case: Case) -> str:
 
 
 def _stands_alone(case: Case, f: Finding) -> bool:
-    """Whether a warning on which the decision does not rest is named beside it all the same: no symptom of another one,
-    or a fall of what the run is for."""
+    """Whether a warning is named although the decision does not rest on it: it is not a symptom of another one, or it
+    is a fall of what the run is for."""
     return f.root is None or case.has(f, Trait.PAST_ITS_BEST)
 
 
 def _broke_off(case: Case) -> str:
-    """How the log ends, for a run without faults in its metrics; empty if it ends as it should, or goes on."""
+    """How the log ends, for a run without faults in its metrics; empty if it ends as it should, or continues."""
     state = case.state
     if state is None:
         return ""
@@ -78,9 +78,9 @@ def _open(found: Sequence[Finding], but: Finding | None = None, said: str = "Ope
 
 
 def _clear(case: Case) -> str:
-    """Why nothing speaks against going on: what was gained, and how much nobody could see. Without a gain that is still
-    there, or with more checks that could not run than did, it is not called clear, nor beside a note that costs
-    something. Of a plateau it says why to go on without gain."""
+    """Why nothing speaks against going on: what was gained, and how much could not be seen. The run is not called clear
+    without a gain that is still there, if more checks could not run than did, or beside a note that costs something.
+    On a plateau it says why to go on without gain."""
     facts, seen = case.look.facts, goals(case)
     gains, sets = risen(seen), facts.validation_sets
     fallen = [m for m in sets if len(sets) > 1 and m.since_start is not None and m.since_start.direction < 0]
@@ -141,9 +141,9 @@ UP_TO_THERE = "No fault found up to there"
 NO_FAULT = "No fault found"
 NO_GAIN = "No fault found, and no gain shown"
 MOST_COSTS = 2
-"""Of so many costly notes the numbers are shown too."""
+"""Up to how many costly notes are shown with their numbers."""
 MOST_SETS = 3
-"""How many validation sets are described; those that fell come first."""
+"""The number of validation sets that are described; those that fell come first."""
 
 
 def _all_clear(case: Case) -> str:
@@ -153,8 +153,8 @@ def _all_clear(case: Case) -> str:
 
 
 def _alike(case: Case, score: str | None) -> bool:
-    """Whether the reward that is optimised went as the score did, at both ends: what differs is a small part of what
-    was gained, and numbers that are nearly the same need no second sentence."""
+    """Whether the optimised reward went as the score did, at both ends: the difference is a small part of the gain.
+    Numbers that are nearly the same need no second sentence."""
     facts = case.look.facts
     one = None if score is None or score == facts.optimised else facts.course(score)
     other = None if facts.optimised is None else facts.course(facts.optimised)
@@ -165,11 +165,11 @@ def _alike(case: Case, score: str | None) -> bool:
 
 
 ALIKE = 0.05
-"""Of the change of the score: by as much its reward may differ and still be told with it."""
+"""Share of the change of the score by which the reward may differ and still be reported together with it."""
 
 
 def _course(case: Case, held_out: MetricFacts) -> str:
-    """How a validation set went; its own name only if there are several."""
+    """How a validation set went; with its own name only if there are several."""
     name = "validation"
     if len(case.look.facts.validation_sets) > 1:
         name = told.of_set(held_out.series.key, case.look.dialect.name)
@@ -177,7 +177,7 @@ def _course(case: Case, held_out: MetricFacts) -> str:
 
 
 CEILING = 0.99
-"""Of a share from 0 to 1: what is left above it no evaluation shows."""
+"""For a share from 0 to 1: no evaluation can show a gain above this."""
 
 
 def _at_its_ceiling(seen: MetricFacts) -> bool:
@@ -216,7 +216,7 @@ def _why_go_on(case: Case) -> str:
 
 
 HOLDS = 2.0
-"""Standard errors by which validation may be lower than before and still be said to hold."""
+"""Standard errors by which validation may be below its earlier level and still count as holding."""
 
 
 def would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
@@ -266,15 +266,15 @@ NOTHING_AGAINST = "Nothing that is logged speaks against it"
 
 
 def _refutations(case: Case, finding: Finding) -> Sequence[str]:
-    """What would refute a finding, the likeliest first. What first refutes that a task is solved is that validation
-    still rises: not beside a fall of it."""
+    """What would refute a finding, the likeliest first. That validation still rises is the first thing that refutes a
+    solved task, unless validation falls."""
     fallen = case.has(finding, Trait.SOLVED) and case.at("warning", Trait.PAST_ITS_BEST)
     unanswered = () if Mark.UNREFUTED in finding.marks else finding.refute
     return unanswered[1:] if fallen else unanswered
 
 
 def _held_back(case: Case) -> bool:
-    """Whether only rising validation speaks for going on."""
+    """Whether rising validation is the only reason to go on."""
     held_out = validation(case.look)
     if held_out is None or held_out < 1.0:
         return False
