@@ -1,4 +1,4 @@
-"""Every constant between reward and loss that log, config or the framework's source tells, against what maths needs."""
+"""All constants between reward and loss that log, config or the framework's source show, against what maths needs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MOST_ROWS = 0.9
 
 
 class RewardValues(Struct, frozen=True):
-    """`binary` None: nobody can tell from what is logged. `positive` is the share of the upper value of a binary
-    reward over the last rows, else None. `low`, `high`: least and greatest reward seen, None unknown."""
+    """`binary` None: the log does not show it. `positive`: the share of the upper value of a binary reward over the
+    last rows, else None. `low`, `high`: the least and greatest reward seen; None: unknown."""
 
     binary: bool | None
     positive: float | None
@@ -34,7 +34,7 @@ class RewardValues(Struct, frozen=True):
 def reward_values(look: Look) -> RewardValues:
     """Two values a and b alone have the spread sqrt((mean - a)(b - mean)); any others have less.
 
-    So batch mean, minimum, maximum and standard deviation together tell a binary reward from a graded one.
+    So mean, minimum, maximum and standard deviation of a batch together distinguish a binary reward from a graded one.
     """
     name = look.reward
     stem = "score" if name == "score_mean" else "reward"
@@ -87,7 +87,7 @@ class Constant(Struct, frozen=True):
 
 
 class NumberFormats(Record):
-    """`format`: the one that advantages are worked out in. `formats`: the steps of each beside 1."""
+    """`format`: the number format of the advantages. `formats`: the spacing of each format next to 1."""
 
     format: str
     formats: dict[str, float]
@@ -103,7 +103,7 @@ def _number_formats() -> NumberFormats:
 
 
 def constants(look: Look) -> tuple[Constant, ...]:
-    """In the order in which they act: sampling, advantage, ratio, KL."""
+    """The constants in the order in which they act: sampling, advantage, ratio, KL."""
     found = [_temperature(look), _denominator(look), *_clips(look), _kl(look)]
     return tuple(c for c in found if c is not None)
 
@@ -117,7 +117,7 @@ def _temperature(look: Look) -> Constant | None:
 
 
 def _denominator(look: Look) -> Constant | None:
-    """Only where advantages are divided by the spread of their group."""
+    """Only if advantages are divided by the spread of their group."""
     known = look.dialect.conventions.advantage_epsilon
     off = look.settings.word("norm_adv_by_std") in ("false", "none")
     if known is None or not look.settings.group_relative or off:

@@ -1,8 +1,8 @@
 """KL, reward and validation together: which case of the table the run is in now.
 
-Each course is how the metric moves now, so that no old gain is told beside a new loss. If it stands still now, it is
-the course since the start, as in all other sentences. If a warning about one of them is open, its judgement counts. A
-course that differs from the one since the start is told as "lately".
+Each course is how the metric moves now, so that no old gain is reported beside a new loss. If the metric is level now,
+it is the course since the start, as in all other sentences. If a warning about one of them is open, its judgement
+counts. A course that differs from the one since the start is reported as "lately".
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ HIGH_KL = 0.15  # nats per token: beyond it a level KL is far from the reference
 
 
 class KlRewardCase(Struct, frozen=True):
-    """`kl`: "high" is level and far from the reference. "mixed": since the start up on some validation sets and down on
-    others. "none": not logged, off, or too few rows. `id` None: outside
-    the table. `lately`: those of the three that went another way since the start, `young`: those that are logged and
-    have too few values to tell a course, `unsure`: those of so few values that a change may hide in their noise."""
+    """`kl`: "high" means level and far from the reference. "mixed": up since the start on some validation sets and down
+    on others. "none": not logged, off, or too few rows. `id` None: outside the table. `lately`: those of the three that
+    went another way since the start. `young`: those that are logged with too few values to show a course. `unsure`:
+    those with so few values that a change may hide in their noise."""
 
     kl: Way
     reward: Way
@@ -50,7 +50,7 @@ class KlRewardCase(Struct, frozen=True):
 
     @property
     def courses(self) -> tuple[tuple[str, str], ...]:
-        """The name of each of the three, and its course in words."""
+        """The names of the three, each with its course in words."""
         found = (
             ("KL", "kl", self.kl),
             ("reward", "reward", self.reward),
@@ -69,7 +69,7 @@ class KlRewardCase(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """One line: the three courses and how they read."""
+        """One line: the three courses and what they mean."""
         moves = ", ".join(f"{name} {way}" for name, way in self.courses)
         return f"{moves}: {self.reading}" + (f". {capital(self.advice)}" if self.advice else "")
 
@@ -79,9 +79,9 @@ UNKNOWN_CASE = KlRewardCase("none", "none", "none", None, "not known, as the che
 
 class KlRewardRow(Record):
     """One case of the table: the ways that it covers, and the verdicts beside which its advice makes sense. `farmed`:
-    whether it may be told of a reward that stands for the task no longer, and of one that does. `few`, `few_advice`:
-    what is said instead if validation is logged and has too few evaluations yet. `held`: what is read instead if
-    validation rose and nothing shows that it still does. `says`: traits of findings that say the same."""
+    whether it applies to a reward that no longer measures the task, and to one that does. `few`, `few_advice`: the
+    texts if validation is logged but has too few evaluations yet. `held`: the text if validation rose and nothing shows
+    that it still does. `says`: traits of findings that say the same."""
 
     id: str
     kl: tuple[Way, ...]
@@ -103,13 +103,13 @@ class KlRewardTable(Record):
 
 @kept
 def table() -> tuple[KlRewardRow, ...]:
-    """Every case, in the order of the table."""
+    """All cases, in the order of the table."""
     return read(Path(__file__).with_name("data") / "kl_reward.json", KlRewardTable).cases
 
 
 def case(look: Look, decision: Decision | None = None) -> KlRewardCase:
-    """The present case. A course that no row of the table covers is told as it is. If its advice speaks
-    against the verdict, the advice is left to the verdict, and the text says so."""
+    """The present case. Courses that no row of the table covers are reported as they are. If the advice contradicts the
+    verdict, it is left to the verdict, and the text says so."""
     ways: dict[str, Way] = {"kl": _kl(look), "reward": _reward(look), "validation": _validation(look)}
     lately = tuple(part for part, way in ways.items() if way not in _usual(look, part))
     young = tuple(part for part, way in ways.items() if way == "none" and _of(look, part) is not None)
@@ -127,7 +127,7 @@ def _of(look: Look, part: str) -> MetricFacts | None:
 def _read(
     look: Look, ways: dict[str, Way], decision: Decision | None, young: tuple[str, ...]
 ) -> tuple[str | None, str, str]:
-    """Case, reading and advice."""
+    """The case, its reading and its advice."""
     kl, reward, held_out = ways.values()
     is_farmed = farmed(look)
     for row in table():
@@ -154,7 +154,7 @@ def _read(
 
 
 def _usual(look: Look, part: str) -> tuple[Way, ...]:
-    """What may be said without "lately": the course since the start, and metrics without a course."""
+    """The courses that need no "lately": those since the start, and metrics without a course."""
     found = _of(look, part)
     if found is None or (found.since_start is None and part != "validation"):
         return ("up", "flat", "down", "high", "mixed", "none")
@@ -182,8 +182,8 @@ def _kl(look: Look) -> Way:
 
 
 def _rose_as_reward_fell(look: Look, kl: MetricFacts) -> bool:
-    """Whether a reward that fell has a KL beside it that is higher than before the fall: it may be level since, but the
-    two have to be told of the same rows."""
+    """Whether the KL beside a reward that fell is higher than before the fall. It may have been level since, but the
+    two must be described over the same rows."""
     reward = look.facts.metric(look.reward)
     if reward is None or reward.peak is None or not loud(look, Trait.REWARD_FALLS):
         return False

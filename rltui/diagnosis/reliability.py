@@ -20,16 +20,16 @@ from rltui.evidence.model import Severity
 
 FILE = Path(__file__).with_name("data") / "reliability.json"
 BANDS = {"1-14": 1, "15-29": 15, "30-59": 30, "60-199": 60, "200-": 200}
-"""Numbers of rows that a statement rests on, by the first of each."""
+"""Bands of the number of rows that a statement rests on, each by its first number."""
 LEANS = 10.0
-"""Runs that the wider share weighs as much as."""
+"""The number of runs that the wider share counts for."""
 LOGGED = {"little": 0.0, "some": 0.4, "most": 0.75}
-"""What is logged of the expected metrics, by the least share of them."""
+"""Bands of the share of expected metrics that is logged, each by its least share."""
 GUESS = 0.5
 """The share if nothing was measured."""
 SURE = 0.95
-"""Of the statements that were to be right in 98 to 99 of 100 runs by the counts of one kind of source, 92 to 97 were so
-in runs of another: nothing is stated to be surer than that."""
+"""Statements that should be right in 98 to 99 of 100 runs, by the counts of one kind of source, were right in 92 to 97
+in runs of another kind. Nothing is stated to be surer than that."""
 
 Count = Annotated[int, Meta(ge=0)]
 
@@ -70,20 +70,21 @@ def _class(classes: Mapping[str, float], value: float) -> str:
 
 
 def of_finding(rule: str, severity: Severity, rows: int, known: Reliability | None = None) -> float:
-    """That a finding of this rule names what is wrong. A note is as sure as a warning of its rule."""
+    """How sure it is that a finding of this rule names what is wrong. A note is as sure as a warning of its rule."""
     kind = "critical" if severity == "critical" else "warning"
     return _shipped_of_finding(rule, kind, band(rows)) if known is None else _of_finding(rule, kind, band(rows), known)
 
 
 def of_clear(rows: int, share: float, known: Reliability | None = None) -> float:
-    """That nothing is wrong where no finding is loud. `share`: of the expected metrics, how many are logged."""
+    """How sure it is that nothing is wrong if no finding is loud. `share`: the share of expected metrics that is
+    logged."""
     by = (reliability() if known is None else known).clear.get(logged(share), {})
     return _stated(_leaning(by.get(band(rows)), _all(by.values())))
 
 
 @lru_cache(maxsize=1024)
 def _shipped_of_finding(rule: str, kind: str, rows: str) -> float:
-    """Remembered: asked for every finding on every row."""
+    """Remembered, because it is asked for every finding on every row."""
     return _of_finding(rule, kind, rows, reliability())
 
 

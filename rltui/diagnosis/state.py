@@ -26,14 +26,14 @@ class State(Struct, frozen=True):
     usual: int = 0  # the rows before this one tell what is usual
 
     def worded(self) -> State:
-        """With all words made, which frees the look that it was made at."""
+        """The state with all texts made, which frees the look that it comes from."""
         guard = Guard(self.failed)
         lives = {key: in_words(life, key[0], guard) for key, life in self.lives.items()}
         same = all(lives[key] is life for key, life in self.lives.items())
         return self if same else replace(self, lives=lives, failed=guard.failed)
 
     def open(self) -> dict[str, int]:
-        """Highest level of each open finding."""
+        """The highest level of each open finding."""
         levels: dict[str, int] = {}
         for (rule_id, _), life in self.lives.items():
             if life.level:

@@ -1,4 +1,4 @@
-"""Health from a few rows at either end of a log: signs that need no history. It is less than a diagnosis, and is called
+"""Health from a few rows at either end of a log: signs that need no history. It is less than a diagnosis, and says
 so."""
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from rltui.run.table import Series
 
 Severity = Literal["critical", "warning"]
 FIRST, NEWEST = 5, 10
-"""How many rows count as the beginning and as the end."""
+"""The number of rows that count as the beginning and as the end."""
 
 
 class Sign(Struct, frozen=True):
-    """Something that the ends show. `rule` judges it on the whole log."""
+    """Something that the ends show. `rule`: the rule that judges it on the whole log."""
 
     severity: Severity
     text: str
@@ -56,8 +56,8 @@ class SignLine(Record):
 
 
 class Tail(Record):
-    """`least_first`, `least_last`: rows that a test needs of either end. `rewards`: what gains, the first that is
-    logged."""
+    """`least_first`, `least_last`: the rows that a test needs at either end. `rewards`: metrics that may gain; the
+    first one that is logged is used."""
 
     reason: str
     rewards: tuple[str, ...]
@@ -72,7 +72,7 @@ def _tail() -> Tail:
 
 
 def needed() -> frozenset[str]:
-    """The metrics that are looked at."""
+    """The metrics that are tested."""
     return frozenset(name for line in _tail().signs for name in line.metrics)
 
 
@@ -140,4 +140,4 @@ _TESTS: dict[str, Callable[[list[float], list[float], float], bool]] = {
     "fell": _fell,
 }
 _LEVELS = ("above", "all_below")
-"""Tests that the newest rows decide alone."""
+"""Tests that the newest rows alone decide."""

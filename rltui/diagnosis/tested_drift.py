@@ -103,7 +103,7 @@ def _stays(look: Look, test: Stays, spell: Spell) -> Outcome:
 
 
 TOLD = 5
-"""Half of the rows whose median tells a level on the way."""
+"""Half the number of rows whose median gives a level on the way."""
 
 
 def _retraced(look: Look, test: Retraced, spell: Spell) -> Outcome:

@@ -1,4 +1,4 @@
-"""Expectations of causes about the room that answers have within the length limit, tested on a run."""
+"""Tests what causes expect of the room that answers have within the length limit."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from rltui.rules.bounds import NUMBERS
 from rltui.rules.expected_length import CouldCost, TookOfLimit
 
 MOST = 0.5
-"""Share of answers that are cut from which on those that end should come close to the limit, if it were too small."""
+"""From this share of cut answers on, those that end should come close to the limit if it is too small."""
 FEW = 0.05
-"""Share of answers that end, below which rounding decides how long they are on average."""
+"""The share of answers that end below which rounding decides their mean length."""
 LENGTH, CUT, ENDED, LONGEST = (
     "response_length_mean",
     "response_clip_ratio",
@@ -69,7 +69,7 @@ def _held(test: TookOfLimit, share: float, told: str) -> Outcome:
 
 
 def _limit(look: Look) -> float | None:
-    """The setting, or else the longest answer of rows in which some were cut."""
+    """The length limit: the setting, or else the longest answer in rows in which some were cut."""
     cut, longest = fact_of(look, CUT), look.facts.metric(LONGEST)
     if look.settings.length_cap or cut is None or longest is None or not (cut.values > 0).any():
         return look.settings.length_cap

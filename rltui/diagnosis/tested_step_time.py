@@ -1,4 +1,4 @@
-"""Tests the expectations of causes about where the time of a step goes."""
+"""Tests what causes expect of where the time of a step goes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rltui.rules.expectation import EveryPhase, Explains, Took
 SLOWER = 1.1
 """From this factor on, a slower step needs an explanation."""
 COUNTS, PHASES, MOST = 0.05, 2, 0.8
-"""Share of a step from which on a phase counts, phases that a step must have for "all of them", and share of their
-seconds that these must have: a short phase may be spared."""
+"""The share of a step from which on a phase counts; the number of phases that "all of them" needs; and the share of
+their seconds that the slower ones must have, because a short phase may be spared."""
 TOKENS = ("prompt_length_mean", "response_length_mean", "total_tokens_step")
-"""What makes every phase slower if it grows."""
+"""Metrics that make every phase slower if they grow."""
 
 
 def _slower(look: Look, spell: Spell) -> tuple[float, float] | None:
-    """Seconds of a step before and since the onset; None without a timer."""
+    """The seconds of a step before and since the onset; None without a timer."""
     facts = look.facts.metric("time_per_step_s")
     if facts is None:
         return None
@@ -32,7 +32,7 @@ def _slower(look: Look, spell: Spell) -> tuple[float, float] | None:
 
 
 def _seen_before(look: Look, onset: int) -> bool:
-    """Whether steps were timed for long enough before the onset to tell what was usual."""
+    """Whether steps were timed for long enough before the onset to show what was usual."""
     facts = look.facts.metric("time_per_step_s")
     return facts is not None and facts.median_before(onset, LEVEL_POINTS) is not None
 

@@ -1,4 +1,4 @@
-"""Expectations of causes about validation beside the train reward, tested on a run."""
+"""Tests what causes expect of validation beside the train reward."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rltui.evidence.signal import num
 from rltui.rules.expected_validation import HeldOut
 
 EVALS = 3
-"""Evaluations on each side of the onset whose medians are compared."""
+"""The number of evaluations on each side of the onset whose medians are compared."""
 SHARE = 0.5
-"""Of the part of its level that the train reward lost: a policy that got worse loses as much of other prompts."""
+"""Share of the part of its level that the train reward lost: a worse policy loses as much on other prompts."""
 
 
 def _held_out(look: Look, test: HeldOut, spell: Spell) -> Outcome:
@@ -38,8 +38,8 @@ def _held_out(look: Look, test: HeldOut, spell: Spell) -> Outcome:
 
 
 def _risen(sets: Sequence[MetricFacts], test: HeldOut, onset: int) -> Outcome | None:
-    """Where the fall began before there were evaluations enough to tell what was before: all sets rose since their
-    first one, and none fell with the reward. None if it is not so."""
+    """The result if the fall began before there were enough evaluations to show the level before it: all sets rose
+    since their first evaluation, and none fell with the reward. None if that is not the case."""
     if any(int(one.series.steps.searchsorted(onset)) >= EVALS for one in sets):
         return None
     if any(one.way != one.better for one in sets):
@@ -49,7 +49,7 @@ def _risen(sets: Sequence[MetricFacts], test: HeldOut, onset: int) -> Outcome | 
 
 
 def _levels(one: MetricFacts, onset: int) -> tuple[float, float] | None:
-    """Medians of the last evaluations before the onset and of the newest since; None if there are too few."""
+    """The medians of the last evaluations before the onset and of the newest ones since; None if there are too few."""
     at = int(one.series.steps.searchsorted(onset))
     if at < EVALS or len(one.series) - at < EVALS:
         return None
