@@ -1,5 +1,5 @@
-"""Tests the expectations of causes on a run, by its config, log, samples and machine. For numbers see `tested_numbers`
-and `tested_courses`."""
+"""Tests what causes expect of a run's config, log, samples and machine. For numbers see `tested_numbers` and
+`tested_courses`."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ from rltui.run.changed import Changed
 from rltui.run.run import ConfigValue
 
 SAMPLES = 30
-"""How many of the newest machine samples are used."""
+"""The number of newest machine samples that are used."""
 OTHER_PATH = {"kl_coef_loss": "kl_coef_reward"}
-"""If the first setting has no effect, the second may be used in its place."""
+"""Pairs of settings: if the first has no effect, the second may be used in its place."""
 TELLING = ("warning", "change", "overflow", "traceback", "oom", "killed", "fault", "resume")
 """Kinds of log lines in which a cause may be named."""
 QUOTED = 120
 CHANGES = 3
-"""How many changed settings are named for a restart."""
+"""The number of changed settings that are named for a restart."""
 DATED_OFF = 3
 """Rows by which an onset may be dated wrongly if rows are several steps apart."""
 VALUE = 60
-"""How many characters of a setting's value are shown."""
+"""The number of characters of a setting's value that are shown."""
 
 
 AT_RESUME = ", where the run was resumed"
@@ -71,9 +71,9 @@ RESUMED = "resumed at step "
 
 
 class Ground(Struct, frozen=True, dict=True):
-    """What causes are tested on. `printed`: a log of what the program printed was read, `notes` are from it. `spells`:
-    of each rule that found something; `ran`: rules that could run; `raw`: the config in the run's own spelling. `over`:
-    no more rows come."""
+    """What causes are tested on. `printed`: whether a log of what the program printed was read; `notes` come from it.
+    `spells`: one for each rule that found something. `ran`: the rules that could run. `raw`: the config in the run's
+    own spelling. `over`: whether no more rows will come."""
 
     look: Look
     config: Mapping[str, ConfigValue]
@@ -89,7 +89,7 @@ class Ground(Struct, frozen=True, dict=True):
 
     @cached
     def state(self) -> tuple[object, ...]:
-        """What tests rest on beside the finding's own spell: where it is the same, so are their outcomes."""
+        """What tests rest on beside the finding's own spell: if it is the same, so are their outcomes."""
         dumps = len(self.sampled.dumps) if self.sampled is not None else 0
         samples = len(self.measured.seen) if self.measured is not None else 0
         return self.look.n, tuple(self.spells.items()), self.ran, len(self.notes), dumps, samples, self.over
@@ -102,7 +102,7 @@ class Ground(Struct, frozen=True, dict=True):
         return replace(outcome, answer=answer, text=outcome.text + self._with_it(outcome), weight=weight, at=None)
 
     def _with_it(self, outcome: Outcome) -> str:
-        """With which settings the run was resumed at the very step of a jump."""
+        """The settings with which the run was resumed at the exact step of a jump, in words."""
         others = [one for one in self.changed if one.step == outcome.at]
         return f"{AT_RESUME}{_with(others)}" if others and outcome.answer == "met" else ""
 
@@ -117,7 +117,7 @@ def _updates(ground: Ground, test: Updates, spell: Spell) -> Outcome:
 
 
 def acting(config: Mapping[str, ConfigValue], key: str | None) -> ConfigValue | None:
-    """The setting behind a canonical key, on the path that is in use; if none is, one without effect."""
+    """The setting behind a canonical key that is in use; if none is, one without effect."""
     entry = config.get(key) if key else None
     if entry is not None and not entry.active and key in OTHER_PATH:
         other = config.get(OTHER_PATH[key])
@@ -151,9 +151,9 @@ def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
 
 
 def _as_logged(ground: Ground, test: Configured, spell: Spell) -> Outcome | None:
-    """A setting that no config tells, read from the metric of the same name, as a script may change it while it runs.
-    It is small only if it was so at its highest: the end of a schedule is no setting. None if there is no such metric,
-    or if the setting is not compared with a number."""
+    """A setting that is in no config, read from the metric of the same name, because a script may change it while it
+    runs. It is small only if its highest value is: the end of a schedule is not a setting. None if there is no such
+    metric, or if the setting is not compared with a number."""
     facts = ground.look.facts.metric(test.key)
     value = None if facts is None else facts.median_within(spell.onset, spell.end, NOW_POINTS)
     if facts is None or value is None or test.of or isinstance(test.value, tuple):
@@ -251,22 +251,22 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
 
 
 def _mere_note(rule: str, own: Spell) -> bool:
-    """Whether a finding about the policy never became a warning: a metric may move so in a healthy run, and that proves
-    no cause. A note about a setting, or about what is around the policy, states a fact."""
+    """Whether a finding about the policy never became a warning. A metric may move like that in a healthy run, so it
+    proves no cause. A note about a setting, or about what is around the policy, states a fact."""
     known = rules().get(rule)
     return own.peak < WARNING and known is not None and known.group != "config" and not OUTSIDE & {*known.traits}
 
 
 def _stood_for(own: Spell, spell: Spell) -> int:
-    """For how many steps a note about a setting had been open when the finding began: what did no harm for long is no
-    proof that it did any. 0 for a warning, and for a finding that a metric dates."""
+    """The number of steps that a note about a setting had been open when the finding began. What did no harm for a long
+    time is no proof of harm. 0 for a warning, and for a finding that a metric dates."""
     if own.moved or own.level >= WARNING or own.onset is None or spell.onset is None:
         return 0
     return spell.onset - own.onset
 
 
 def _since(ground: Ground, rule: str, spell: Spell) -> int:
-    """The earliest step from which it may have been so: samples say nothing about the steps before the first dump."""
+    """The earliest step since when it may have been so: samples show nothing of the steps before the first dump."""
     known, dumps = rules().get(rule), ground.sampled.dumps if ground.sampled is not None else ()
     first = next((dump.step for dump in dumps if dump.step is not None), None)
     sampled = known is not None and known.basis == "samples"
@@ -275,7 +275,7 @@ def _since(ground: Ground, rule: str, spell: Spell) -> int:
 
 
 def _title(rule: str, level: int = NOTICE) -> str:
-    """The title of a rule's finding at a level, as it is listed elsewhere."""
+    """The title of a rule's finding at a level, as elsewhere."""
     known = rules().get(rule)  # none if its page cannot be read
     return rule if known is None else known.title if level >= WARNING else known.notice
 
@@ -310,7 +310,7 @@ def _said(ground: Ground, test: Said, spell: Spell) -> Outcome:
 
 
 def _quoted(text: str, found: re.Match[str]) -> str:
-    """A line of the log, shortened if it is long; the match stays in it."""
+    """A line of the log, shortened if it is long so that the match stays in it."""
     if len(text.strip()) <= QUOTED:
         return text.strip()
     first = 0 if found.end() <= QUOTED else text.rfind(" ", 0, found.start()) + 1
@@ -365,7 +365,7 @@ def _resumed(ground: Ground, test: Resumed, spell: Spell) -> Outcome:
 
 
 def _said_changed(ground: Ground, step: int) -> str:
-    """What the log says about a change at a restart, as a script prints it that prints no settings."""
+    """What the log says about a change at a restart, if the script prints a sentence and not the settings."""
     near = [note.text for note in ground.notes if note.kind == "change" and note.step in (step - 1, step)]
     return f", and the log says: “{near[0].strip()[:QUOTED]}”" if near else ""
 

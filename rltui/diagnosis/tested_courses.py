@@ -1,4 +1,4 @@
-"""Expectations of causes about courses of metrics: what held its level, moved, became noisy, faded or rose again."""
+"""Tests what causes expect of the courses of metrics: which held, moved, became noisy, faded or rose again."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from rltui.rules.expectation import (
 )
 
 AT_ONCE = 3
-"""Rows on each side of a step within which a policy that went back shows it."""
+"""The rows on each side of a step within which a policy shows that it went back."""
 SET_OUT = 2.5
 """Times the median of the rows before: a KL that rises all the time is not so far above it (twice at most,
 on a straight way from 0)."""
@@ -56,23 +56,23 @@ UPDATES = 3
 FEW = 3
 """Rows before a step that show where a metric with a trend was."""
 CLEAR = 4.0
-"""Least change of a metric, in times of its noise."""
+"""The least change of a metric, in multiples of its noise."""
 OVER = 1.4
-"""A metric that goes further than this share of the way back did not go back: it fell."""
+"""A metric that went further than this share of the way back did not go back: it fell."""
 AWAY = 2.0
-"""Factor by which a metric has left its level."""
+"""The factor by which a metric must have changed to have left its level."""
 STILL = 0.5
 """Share of its level by which the metric of a note must have moved to count as the beginning of something."""
 VERY_FIRST = 3
-"""Rows that show where a metric began: the loss of a critic that learns falls within ten rows, before any window of the
-start ends."""
+"""The rows that show where a metric began. The loss of a critic that learns falls within ten rows, before any window of
+the start ends."""
 BEGINS = 10
-"""How many points give the level at an onset."""
+"""The number of points that give the level at an onset."""
 
 
 def stood_still(look: Look, own: Spell, spell: Spell) -> str:
-    """Says why another finding explains nothing: its metric is where it was long before the finding. For a note of the
-    first steps: its metric had not moved when the finding began. Empty if it may explain it."""
+    """Why another finding explains nothing: its metric is where it was long before the finding. For a note of the first
+    steps: its metric had not moved when the finding began. Empty if it may explain the finding."""
     facts = fact_of(look, own.moved) if own.moved else None
     if facts is None or spell.onset is None or own.onset is None:
         return ""
@@ -87,7 +87,7 @@ def stood_still(look: Look, own: Spell, spell: Spell) -> str:
 
 
 def _where_it_was(facts: MetricFacts, before: Level | None, after: Level | None, words: str) -> str:
-    """Both levels in words, if they are one. Empty if they are not, or if too few points tell."""
+    """Both levels in words, if they are the same. Empty if they are not, or if there are too few points."""
     if before is None or after is None or after.first_step <= before.last_step:
         return ""
     effect = between(before, after)
@@ -98,9 +98,9 @@ def _where_it_was(facts: MetricFacts, before: Level | None, after: Level | None,
 
 
 def set_out_before(look: Look, own: Spell, first: int, last: int) -> str:
-    """What says that the metric of a finding, which is dated later, had left its level by step `last`, against where it
-    stood before step `first`: by twice or half of it. The date of what grows ever faster comes later with each row.
-    Empty if it had not."""
+    """The words that show that the metric of a finding that is dated later had left its level by step `last`, compared
+    with its level before step `first`: by a factor of two. If a metric grows ever faster, its date moves later with
+    each row. Empty if it had not."""
     facts = fact_of(look, own.moved) if own.moved and own.onset is not None else None
     before = None if facts is None else facts.before(first)
     after = None if facts is None else facts.within(None, last, FIRST)
@@ -197,13 +197,13 @@ def _faded(look: Look, test: Faded, spell: Spell) -> Outcome:
 
 
 WRITTEN = ("response_length_mean", "entropy")
-"""What the answers of a row are like before anybody grades them."""
+"""Metrics of the answers of a row before anybody grades them."""
 OTHERWISE = 0.25
-"""Share of its level by which one of them shows that other answers were written."""
+"""The share of its level by which one of them must change to show that the answers themselves changed."""
 
 
 def _written_otherwise(look: Look, test: Calm, step: int) -> Outcome | None:
-    """What says that the answers of the row themselves were other ones, so that not their grading changed."""
+    """The words that show that the answers of the row themselves changed, and not their grading."""
     if test.metric not in REWARDS:
         return None
     for name in WRITTEN:
@@ -252,7 +252,7 @@ def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
 
 
 def _as_before(look: Look, test: Calm, spell: Spell) -> Outcome:
-    """Whether the update of the row in which the metric changed at once was as those before."""
+    """Whether the updates up to the row in which the metric changed at once were like those before."""
     facts = fact_of(look, test.metric)
     if facts is None:
         return missing(look, test.metric)
@@ -322,7 +322,7 @@ def _went_back(look: Look, test: WentBack, spell: Spell) -> Outcome:
 
 
 def _in_one_row(facts: MetricFacts, step: int) -> bool:
-    """Whether most of the way from one level to the other lies between two rows: loaded weights are there at once."""
+    """Whether most of the way from one level to the other lies between two rows: loaded weights take effect at once."""
     at = int(facts.series.steps.searchsorted(step))
     x = facts.values[max(0, at - AT_ONCE - 1) : at + AROUND]
     way = x[0] - x[-1]
@@ -336,7 +336,7 @@ def _far(facts: MetricFacts, onset: int) -> bool:
 
 
 def _back(facts: MetricFacts, step: int, onset: int, share: float) -> str:
-    """Level before and after a step, if it lies between them that the metric went back to its start; else empty."""
+    """The levels before and after a step, if the metric went back to its start between them; else empty."""
     steps = facts.series.steps
     last = int(steps[min(int(steps.searchsorted(step)) + AT_ONCE, len(steps)) - 1])
     before, now = facts.before(step, AT_ONCE), facts.median_within(step, last, AT_ONCE)
@@ -374,7 +374,7 @@ def _never_rose(look: Look, test: NeverRose, spell: Spell) -> Outcome:
 
 
 FIRST_ROWS = 20
-"""Rows that show the rate that is in use behind its warm-up (as `jump_rows` of the rule)."""
+"""The rows that show the rate in use after its warm-up (as `jump_rows` of the rule)."""
 
 
 def _unlike_set(look: Look, test: UnlikeSet, spell: Spell) -> Outcome:

@@ -1,5 +1,4 @@
-"""Tests the expectations of causes about what the reward pays for: nothing that the answers contain, or the opposite of
-the task."""
+"""Tests what causes expect of the reward: that it pays for nothing in the answers, or for the opposite of the task."""
 
 from __future__ import annotations
 
@@ -41,9 +40,9 @@ the prompts of training may be harder or easier: a reward that is farmed adds up
 PERCENT = 100.0
 """The same of a score in percent."""
 TIMES_USUAL = 3
-"""A metric is no longer logged if nothing came for so many times the longest gap between two of its numbers."""
+"""A metric is no longer logged if nothing came for this many times the longest gap between two of its numbers."""
 LOST = 0.5
-"""The task has to lose at least this share of its level at the start."""
+"""The task must lose at least this share of its level at the start."""
 
 
 def _by_chance(look: Look, test: ByChance, spell: Spell) -> Outcome:
@@ -105,7 +104,7 @@ def _one_part(look: Look, spell: Spell) -> Outcome:
 
 
 def _about(step: int, spell: Spell) -> bool:
-    """Whether a step is the finding's onset, as far as that can be dated."""
+    """Whether a step is the onset of the finding, within the error of dates."""
     return spell.onset is None or abs(step - spell.onset) <= spell.early + spell.late
 
 
