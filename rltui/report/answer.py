@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from rltui.report.model import MetricSummary, Report
 
 FIXES, WANTS = 2, 3
-"""How many fixes are named, and how many kinds of missing data."""
+"""The number of fixes that are named, and of kinds of missing data."""
 
 SAVING = "while the checkpoint was saved"
-"""How `crashes.toml` calls the phase of a crash that may have cut a checkpoint short."""
+"""The name in `crashes.toml` of the phase of a crash that may have cut a checkpoint short."""
 
 CHOOSES = ("best checkpoint", "ranking of steps")
-"""Parts of the diagnosis that are needed to name a checkpoint."""
+"""The parts of the diagnosis that are needed to name a checkpoint."""
 
 HIGH, MEDIUM = 0.85, 0.6
-"""The least confidence that is called high, and medium. On labelled runs, nine verdicts of ten with a high confidence
+"""The least confidence that is called high, and medium. On labelled runs, nine of ten verdicts with a high confidence
 were right."""
 
 SURE_BY = {
@@ -55,7 +55,7 @@ class Answer(Struct, frozen=True):
     not_looked_at: str
 
     def as_dict(self) -> dict[str, str]:
-        """Plain values for JSON, in the order in which one asks."""
+        """Plain values for JSON, in the order in which people ask."""
         return as_dict(self)
 
 
@@ -67,11 +67,11 @@ QUESTIONS = {
     "sure": "How sure",
     "not_looked_at": "Not looked at",
 }
-"""What comes after the headline, each with its label."""
+"""The texts after the headline, each with its label."""
 
 
 def answer(report: Report) -> Answer:
-    """The answer, made from what the report holds. It is cheap, so it is not kept."""
+    """The answer, made from the report. It is cheap, so it is not kept."""
     leading = leading_finding(report)
     return Answer(
         what=report.verdict.text,
@@ -85,7 +85,7 @@ def answer(report: Report) -> Answer:
 
 
 def leading_finding(report: Report) -> Finding | None:
-    """The first warning or critical finding that the verdict names, else the worst one that is open; None if none is
+    """The first warning or critical finding that the verdict names, or else the worst open one; None if none is
     open."""
     loud = [f for f in report.findings if f.status == "active" and SEVERITY_RANK[f.severity] > 0]
     named = [f for i in report.verdict.because for f in loud if f.id == i]
@@ -158,7 +158,7 @@ def _why(report: Report, finding: Finding | None) -> str:
 
 
 def cause_text(cause: Cause) -> str:
-    """A cause with the setting and the numbers that speak for it; if it could not be tested, what to look at."""
+    """A cause with the setting and the numbers that support it; if it could not be tested, what to look at."""
     if cause.look:
         return f"{ended(cause.text)} Nothing that is logged tells, so look at {cause.look}"
     setting = cause_setting(cause)
@@ -217,13 +217,13 @@ def _nothing_wrong(report: Report) -> str:
 REWARD_WORDS = frozenset(
     ["acc", "accuracy", "correct", "reward", "rewards", "return", "returns", "score", "scores", "solved", "success"]
 )
-"""Words of a key that may be a reward."""
+"""Words in a key that may be a reward."""
 NO_REWARD = frozenset(["std", "sd", "var", "min", "max", "median", "p50", "p90", "token", "tokens"])
-"""Words of a key that is no mean, or that is about tokens and not about answers."""
+"""Words in a key that is not a mean, or that is about tokens and not about answers."""
 
 
 def _unnamed(report: Report) -> str:
-    """How to say which key is the reward, if none is known, nor pairs of answers, and one is called so."""
+    """How to name the key of the reward, if neither a reward nor pairs of answers are known and a key is called so."""
     known = ("score_mean", "reward_mean", "val_score", "dpo_accuracy")
     if any(one.canonical in known for one in report.metrics.values()):
         return ""
@@ -234,7 +234,7 @@ def _unnamed(report: Report) -> str:
 
 
 def fix_text(fix: Fix) -> str:
-    """What to change, from which value to which. If the values are not known, only the first of the keys."""
+    """What to change, from which value to which. If the values are not known, only the first key."""
     if fix.value is not None and fix.to is not None:
         return fix_line(fix)
     key = first_key(fix.config_key)
@@ -282,8 +282,7 @@ def _cut_short(report: Report, best: BestCheckpoint) -> bool:
 
 
 def value_of_best(best: BestCheckpoint) -> str:
-    """Its value with its error, and before it what the log says of this step, if the value is that of its neighbours
-    too."""
+    """Its value with the error. If the value includes its neighbours, the logged value of this step comes first."""
     spread = f" ± {number(best.se)}" if best.se is not None else ""
     if best.logged is None or number(best.logged) == number(best.value):
         return f"{number(best.value)}{spread}"

@@ -1,5 +1,5 @@
-"""Makes the report from a frame. It puts together what the run and the diagnosis say; the only numbers made here are
-those of `summaries`."""
+"""Makes the report from a frame. It puts together the run and the diagnosis; the only numbers computed here are those
+of `summaries`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ NOTES_SHOWN = 20
 
 
 MOST_OTHERS = 2000
-"""How many settings without a canonical key are listed."""
+"""The number of settings without a canonical key that are listed."""
 
 
 def _other_config(raw: Mapping[str, ConfigValue], mapped: set[str]) -> dict[str, object]:
@@ -70,10 +70,10 @@ def _other_config(raw: Mapping[str, ConfigValue], mapped: set[str]) -> dict[str,
 
 
 def build(frame: Frame, *, window: int | None = None, cache: SummaryCache | None = None) -> Report:
-    """The report of what a frame holds. `window`: rows in the first, mid and last windows (default: max(5, 10 %)).
-    `cache`: pass the same one on every new row of a run, and what did not change is not computed again. Metrics have
-    canonical names, see `summaries.report_names`. Never raises for what a run lacks: what is unknown is None, and the
-    report says so."""
+    """The report about a frame. `window`: rows in the first, mid and last windows (default: max(5, 10 %)). `cache`:
+    pass the same one on every new row of a run, so that what did not change is not computed again. Metrics have
+    canonical names, see `summaries.report_names`. Never raises if a run lacks something: what is unknown is None, and
+    the report says so."""
     run, diagnosis = frame.run, frame.diagnosis
     span = _span(run, frame.series)
     return Report(
@@ -112,7 +112,7 @@ COUNTED = "steps not known, rows counted"
 
 
 def _not_known(run: RunSnapshot) -> list[str]:
-    """What no source of the run tells, where two sources disagree, and where a key was taken for the new name of
+    """What no source of the run shows, where two sources disagree, and which key was taken for the new name of
     another."""
     counted = [f"{COUNTED}: no source says which step a row is of."] if run.counted else []
     renamed = [
@@ -123,14 +123,15 @@ def _not_known(run: RunSnapshot) -> list[str]:
 
 
 def _failed(frame: Frame) -> tuple[CheckFailed, ...]:
-    """What raised an error: readers, checks of the diagnosis, and parts beyond it."""
+    """Everything that raised an error: readers, checks of the diagnosis, and parts beyond it."""
     readers = (CheckFailed(f"reader of {Path(one.path).name}", one.broken) for one in frame.run.sources if one.broken)
     beyond = frame.insight.failed if frame.insight is not None else ()
     return tuple(dict.fromkeys((*readers, *frame.failed, *frame.diagnosis.checks_failed, *beyond)))
 
 
 class _Span(Struct, frozen=True):
-    """What the frame's series cover of the run's rows. `rows` counts training steps, `all_rows` validation-only too."""
+    """The rows of the run that the frame's series cover. `rows` counts training steps, `all_rows` also validation
+    rows."""
 
     first_step: int | None
     last_step: int | None
@@ -158,7 +159,7 @@ def _span(run: RunSnapshot, series: Mapping[str, Series]) -> _Span:
 
 
 def _by_rows(series: Iterable[Series], names: Mapping[str, MetricName]) -> tuple[list[Series], list[Series]]:
-    """One series of each group that is logged in the same rows: of all that hold points, and of those that are no
+    """One series for each group that is logged in the same rows: of all series with points, and of those that are not
     validation."""
     every: dict[int, Series] = {}
     training: dict[int, Series] = {}
@@ -174,7 +175,7 @@ def _by_rows(series: Iterable[Series], names: Mapping[str, MetricName]) -> tuple
 
 
 def _distinct(series: list[Series], start: int, end: int) -> int:
-    """Rows that hold any of the series."""
+    """The number of rows that hold any of the series."""
     if any(len(one) == end - start for one in series):
         return end - start
     seen = np.zeros(end - start, dtype=np.bool_)
@@ -247,7 +248,7 @@ def _source(source: SourceInfo, now: float | None) -> SourceUsed:
 
 
 def _source_note(source: SourceInfo, now: float | None) -> str:
-    """`now`: set if the run goes on, so that the note says how old the newest row is."""
+    """`now`: set if the run continues, so that the note says how old the newest row is."""
     at = None if now is None else on_our_clock(source.newest, source.mtime, now, source.zoned)
     age = "" if now is None or at is None else f"as of {duration(max(0.0, now - at))} ago"
     age = ": ".join(part for part in (age, source.lag) if part) if age and source.used else ""
@@ -295,7 +296,7 @@ def _rollouts(files: tuple[str, ...], samples: Samples) -> Rollouts:
 
 
 def with_outlook(report: Report, insight: Insight | None) -> Report:
-    """The report with what a whole report adds to the findings: an insight about the onset of its worst finding."""
+    """The report with what a whole report adds to its findings: an insight about the onset of the worst one."""
     return replace(
         report, outlook=_outlook(insight, report.findings), moved=insight.moved if insight is not None else ()
     )

@@ -1,4 +1,4 @@
-"""Which numbers are shown of a metric's course, and between which of them its change is told: one answer for every
+"""Which numbers of a metric's course are shown, and between which of them its change is reported: the same for every
 page, pane and screen."""
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ Ends = tuple[float | None, float | None]
 
 
 def evidence_course(evidence: Evidence, metric: MetricSummary | None) -> tuple[float | None, ...]:
-    """The numbers shown for evidence: its windows, or the first and the newest value if the windows overlap."""
+    """The numbers shown for evidence: its windows, or its first and newest value if the windows overlap."""
     return (evidence.first, evidence.mid, evidence.last) if metric is None or not metric.overlap else metric.ends
 
 
 def evidence_change(evidence: Evidence, metric: MetricSummary | None, finding: Finding | None = None) -> Ends:
-    """The two values between which a change is told: its ends. The way back if at least half of a change was undone, or
-    if `finding`, the worst open one that the metric heads, says that it fell: a reward past its peak did not rise."""
+    """The two values between which a change is reported: its ends. It is the way back if at least half of a change was
+    undone, or if `finding` (the worst open one that the metric heads) says that the metric fell: a reward past its peak
+    did not rise."""
     first, *mid, last = evidence_course(evidence, metric)
     if mid and mid[0] is not None and first is not None and last is not None:
         out, back = mid[0] - first, last - mid[0]
@@ -31,8 +32,8 @@ def evidence_change(evidence: Evidence, metric: MetricSummary | None, finding: F
 
 
 def _fell(finding: Finding | None) -> bool:
-    """Whether a finding says that the metric which it heads is past its best. One of a reward that is farmed does not:
-    what is past its best there is the task."""
+    """Whether a finding says that the metric that heads it is past its best. A finding about a farmed reward does not:
+    there the task is past its best."""
     if finding is None:
         return False
     from rltui.rules.catalogue import having  # not at the top: the first paint needs no report
@@ -42,13 +43,13 @@ def _fell(finding: Finding | None) -> bool:
 
 
 def metric_change(metric: MetricSummary, finding: Finding | None) -> Ends:
-    """The two values between which a metric's change is told: as the finding that it heads counts it, else its ends."""
+    """The two values between which a metric's change is reported: as in the finding that it heads, else its ends."""
     return evidence_change(finding.evidence[0], metric, finding) if finding is not None else metric.ends
 
 
 def change_of(metric: MetricSummary, finding: Finding | None, scale: float = 1.0) -> str:
-    """A metric's change in words, `scale` times the logged one. `→` also of one that is steady, if no finding is
-    about it: the difference of two means of noise is no change, and can be most of a mean that is close to 0."""
+    """A metric's change in words, `scale` times the logged one. It is `→` also for a steady metric that no finding is
+    about: the difference of two means of noise is not a change, and can be most of a mean that is close to 0."""
     first, last = metric_change(metric, finding)
     if first is None or last is None:
         return ""
@@ -59,13 +60,13 @@ STEADY = "steady"
 
 
 def change_in_words(metric: MetricSummary, finding: Finding | None) -> str:
-    """As `change_of`, where there is room for a word instead of an arrow."""
+    """As `change_of`, if there is room for a word instead of an arrow."""
     said = change_of(metric, finding)
     return STEADY if said == UNMOVED else said
 
 
 def name_of(report: Report, metric: str) -> str | None:
-    """Name in the report of a metric given by canonical name or raw key."""
+    """The name in the report of a metric that is given by its canonical name or raw key."""
     if metric in report.metrics:
         return metric
     return next((name for name, m in report.metrics.items() if m.key == metric), None)
@@ -92,5 +93,5 @@ def headed_keys(report: Report) -> dict[str, Finding]:
 
 
 def from_peak(metric: MetricSummary, finding: Finding | None) -> bool:
-    """Whether the change is told from the middle of the run, not from its start."""
+    """Whether the change is reported from the middle of the run, not from its start."""
     return metric_change(metric, finding) != metric.ends

@@ -68,12 +68,12 @@ INPUTS = {
     "run_clock": "the time since the newest row",
     "phase:log_probs": "seconds of the phases log-probs and reference",
 }
-"""What a rule looks at besides metrics."""
+"""What rules look at besides metrics."""
 BETTER = {"up": "higher is better", "down": "lower is better"}
 
 
 def as_text(word: str | None) -> str | None:
-    """The page of this id; the list of all for None; None where there is no such id."""
+    """The page of this id; for None the list of all; None if there is no such id."""
     if word is None:
         return _index()
     if word in _rules():
@@ -82,7 +82,7 @@ def as_text(word: str | None) -> str | None:
 
 
 def as_json(word: str | None) -> str | None:
-    """The same as JSON; strict, keys in a fixed order."""
+    """The same as strict JSON, with its keys in a fixed order."""
     if word is None:
         data: object = {
             "rules": [_entry(rule) for rule in _in_order()],
@@ -101,7 +101,7 @@ def as_json(word: str | None) -> str | None:
 
 
 def nearest(word: str) -> list[str]:
-    """Ids that the user may have meant, best first: similar ones, then those that hold one of the words."""
+    """Ids that the user may have meant, the best first: similar ones, then those that hold one of the words."""
     ids = [*_rules(), *pages()]
     parts = [part for part in word.lower().replace("_", "-").split("-") if len(part) > 1]
     held = [i for i in ids if any(part in i for part in parts)]
@@ -170,7 +170,7 @@ def title_of(framework: str) -> str:
 
 
 def standing(rule: Rule) -> str | None:
-    """Why the rule never runs with this user's settings; None if it does."""
+    """Why the rule never runs with this user's settings; None if it may run."""
     return None if rule.enabled else "switched off in your settings"
 
 
@@ -214,7 +214,7 @@ def _error_rate(rule: Rule) -> str:
 
 
 def _over(rule: Rule) -> str:
-    """What else has to hold for a warning to end; empty if there is nothing."""
+    """What else must hold before a warning ends; empty if nothing else must."""
     back = rule.recovery
     if back is None:
         return ""
@@ -253,7 +253,7 @@ def _metric_lines(rule: Rule) -> list[str]:
 
 
 def _silence(rule: Rule) -> list[str]:
-    """When the rule says nothing whatever the numbers are."""
+    """The cases in which the rule stays silent, no matter what the numbers are."""
     out = [f"it applies only if: {rule.applies_if}"] if rule.applies_if else []
     out += [f"without {' or '.join(label_of(m) for m in group)}: it is then not evaluable" for group in rule.needs]
     if rule.hold.looks > 1 or rule.hold.rows > 1:
@@ -337,7 +337,7 @@ def _rule_data(rule: Rule) -> dict[str, object]:
 
 
 def label_of(metric: str) -> str:
-    """A metric in words."""
+    """A metric, described in words."""
     if metric in metrics():
         return metrics()[metric].label
     if metric.startswith("phase:") and metric[6:] in phases():

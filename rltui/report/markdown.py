@@ -15,7 +15,7 @@ TONES = {"ok": "✓", "warn": "!", "crit": "✗", "none": "?"}
 
 def render(report: Report, *, long: bool = False) -> str:
     """The whole report, ending in a newline: the answer and nine short sections, at most `MOST_WORDS` words. `long`:
-    every metric, plot, check and setting. Names and values of the run are escaped, so that none of them becomes markup.
+    with every metric, plot, check and setting. Names and values of the run are escaped, so that none becomes markup.
     Undefined numbers read `n/a`."""
     then = "" if report.run.told_at is None else f", as it stood at step {report.run.told_at}"
     head = [f"# {plain(report.run.id)}{then}", "", *verdict_line(report)]
@@ -65,7 +65,7 @@ def badge(report: Report) -> str:
 
 
 def verdict_line(report: Report) -> list[str]:
-    """The headline, and below it the six answers that follow."""
+    """The headline, and the six answers below it."""
     return [
         f"**{badge(report)}** {plain(report.verdict.text)}".rstrip(),
         "",

@@ -23,11 +23,11 @@ from rltui.report.model import MetricSummary, Report
 from rltui.report.recording import evidence_label
 
 USUAL_WORDS, MOST_WORDS = 750, 900
-"""A report with more than the usual number of words is made again with less of each part. If it is still too long, the
+"""A report with more words than the first number is made again with less of each part. If it is still too long, the
 parts share the room up to the second number."""
 
 SPARK, MEMBERS = 24, 2
-"""Cells of a sparkline, and metrics of one canonical name."""
+"""The cells of a sparkline, and the number of metrics of one canonical name."""
 
 
 _SENTENCES = lazy(r"(?<=[.!?])\s+(?=[A-Z\d`])")
@@ -35,7 +35,7 @@ _CLAUSES = lazy(r"(?<=[,:])\s+")
 
 
 class Room(Struct, frozen=True):
-    """How many items of each kind are shown, and how many words a text of the run or of a rule may have."""
+    """The number of items of each kind that are shown, and the most words of a text of the run or of a rule."""
 
     settings: int = 8
     inactive: int = 3
@@ -86,7 +86,7 @@ def _sections(report: Report, room: Room) -> list[list[str]]:
 
 
 def cut(text: str, words: int) -> str:
-    """The first words of a text that is not ours; an ellipsis shows where it was cut."""
+    """The first words of a text that is not ours. An ellipsis shows where it was cut."""
     parts = text.split()
     parts = [part if len(part) <= 80 else f"{part[:79]}…" for part in parts]
     return " ".join(parts) if len(parts) <= words else " ".join(parts[:words]).rstrip(".,;:") + " …"
@@ -97,8 +97,9 @@ def _prose(text: str, words: int) -> str:
 
 
 def _whole(text: str, words: int) -> str:
-    """The sentences of one of our own texts that fit in so many words. If the first one is longer, it stays whole up to
-    half as many words more, else only the clauses that fit. What is longer still is cut."""
+    """The sentences of one of our own texts that fit in this many words. If the first sentence is longer, it stays
+    whole if it has at most half as many words more; otherwise only the clauses that fit stay. A longer clause is
+    cut."""
     if len(text.split()) <= words:
         return cut(text, words)
     first, *_ = sentences = _SENTENCES.split(text)
@@ -134,7 +135,7 @@ def _run(report: Report, room: Room) -> list[str]:
 
 
 def _restarts(report: Report, room: Room) -> str:
-    """The last three, with what had ended the attempt before each, once if it was the same."""
+    """The last three attempts, each with what had ended the attempt before it; once if it was the same."""
     last = list(zip(report.run.restarts, report.run.before_restarts, strict=True))[-3:]
     reasons = {why for _, why in last}
     if len(last) > 1 and len(reasons) == 1 and (reason := reasons.pop()):
@@ -163,7 +164,7 @@ ALWAYS = (
     *("score_mean", "reward_mean", "val_score", "kl_ref", "entropy", "grad_norm", "response_length_mean"),
     *("dpo_accuracy", "dpo_reward_margin", "total_loss", "time_per_step_s"),
 )
-"""What people ask for first, behind the evidence of what is wrong."""
+"""The metrics that people ask for first, after the evidence of what is wrong."""
 
 
 def _metrics(report: Report, room: Room) -> list[str]:
@@ -188,7 +189,7 @@ def _metrics(report: Report, room: Room) -> list[str]:
 
 
 def _course(m: MetricSummary, unit: str, finding: Finding | None) -> str:
-    """`0.532 → 0.889 → 0.927 nats, now 0.875  1.7×`; of few values `0.351 → 0.496 (5 values)`."""
+    """`0.532 → 0.889 → 0.927 nats, now 0.875  1.7×`; for few values `0.351 → 0.496 (5 values)`."""
     now = number(m.last_value, missing="NaN")
     if not m.overlap:
         values = " → ".join(number(value, missing=NOT_AVAILABLE) for value in (m.first, m.mid, m.last))
@@ -202,7 +203,7 @@ def _short(label: str) -> str:
 
 
 def _rows(report: Report, most: int) -> list[MetricSummary]:
-    """The metrics of the warnings, then those that people always ask for; of metrics with the same numbers only the
+    """The metrics of the warnings, then those that people always ask for. Of metrics with the same numbers, only the
     first."""
     loud = [f for f in report.findings if f.status == "active" and f.severity != "info"]
     keys = [e.key for f in loud for e in f.evidence[:1]]
@@ -261,12 +262,12 @@ def _noted(finding: Finding, room: Room) -> str:
 
 
 def _dated(finding: Finding, said: str) -> str:
-    """` since step 40`, put before the sentences: after the last one it would seem to date only that."""
+    """` since step 40`, put before the sentences: after the last one it would seem to date only that one."""
     return since(finding, said).replace(",", "", 1)
 
 
 def spans_of(finding: Finding) -> str:
-    """`steps 10 to 30`, of several openings the last."""
+    """`steps 10 to 30`; of several openings, the last."""
     spans = [(e.onset_step, e.end_step) for e in finding.episodes if e.onset_step is not None]
     return "".join(f"steps {a} to {b}" if b is not None else f"from step {a}" for a, b in spans[-1:])
 
@@ -288,7 +289,7 @@ def _line(report: Report, finding: Finding, root: Finding) -> str:
 
 
 def _numbers(report: Report, evidence: Evidence) -> str:
-    """`KL to reference 0.05 → 0.14 → 0.80, now 0.59, +0.26 per 100 steps`; of evidence without numbers its words."""
+    """`KL to reference 0.05 → 0.14 → 0.80, now 0.59, +0.26 per 100 steps`; for evidence without numbers, its words."""
     measured = evidence_label(evidence)
     label = plain(measured[0]) if measured is not None else metric_label(report, evidence.metric)
     summary = next((m for m in report.metrics.values() if m.key == evidence.key), None)
@@ -316,7 +317,7 @@ def _causes(report: Report, room: Room) -> list[str]:
 
 
 def _fixes(report: Report, room: Room) -> list[str]:
-    """The fixes of each finding in their order. If two findings need the same change, it is said once."""
+    """The fixes of each finding, in order. If two findings need the same change, it is named once."""
     lines: list[str] = []
     seen: set[tuple[str | None, str]] = set()
     for finding in explained(report, "fixes")[: room.fixed]:

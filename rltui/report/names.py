@@ -1,5 +1,5 @@
-"""How the raw keys of a run are called in its report, and its newest values under these names before there is a report.
-Its imports are light, as the first values on the screen wait for it."""
+"""The names of a run's raw keys in its report, and the newest values under these names before there is a report. The
+imports are light, because the first values on the screen wait for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Named(Protocol):
-    """What is asked of a key's name: see `rltui.run.names.MetricName`."""
+    """What must be known about a key's name: see `rltui.run.names.MetricName`."""
 
     @property
     def canonical(self) -> str | None: ...
@@ -44,8 +44,8 @@ def report_names(
 def sharing(
     names: Mapping[str, Named], keys: Collection[str], sources: Callable[[str], list[str]]
 ) -> dict[str, list[str]]:
-    """Names in the report that several keys want, with these keys; `sources` has the order of those of a canonical
-    name."""
+    """The names in the report that several keys want, with these keys. `sources` gives the order of the keys of a
+    canonical name."""
     found: dict[str, list[str]] = {}
     for key, best in _wanted(names, keys).items():
         found.setdefault(best, []).append(key)
@@ -54,7 +54,7 @@ def sharing(
 
 
 def _wanted(names: Mapping[str, Named], keys: Collection[str]) -> dict[str, str]:
-    """Raw key -> the name that it has unless another key has the same."""
+    """Raw key -> the name that it gets unless another key wants the same."""
     known = {key: name for key in keys if (name := names.get(key)) is not None and name.canonical is not None}
     keys_of = Counter(name.canonical for name in known.values())
     out = {key: key for key in keys}
@@ -65,8 +65,8 @@ def _wanted(names: Mapping[str, Named], keys: Collection[str]) -> dict[str, str]
 
 
 class FirstValue(NamedTuple):
-    """The newest values of one metric, under the name that it has in the report. `values`: of the last rows, the newest
-    last, NaN where one was logged as NaN or an infinity."""
+    """The newest values of one metric, under its name in the report. `values`: those of the last rows, the newest last;
+    NaN if one was logged as NaN or infinity."""
 
     key: str
     label: str
@@ -77,12 +77,13 @@ class FirstValue(NamedTuple):
 
     @property
     def last_value(self) -> float | None:
-        """The last logged value, None where that was not finite."""
+        """The last logged value; None if it was not finite."""
         return self.values[-1] if self.values[-1] == self.values[-1] else None
 
 
 class FirstValues(NamedTuple):
-    """What the screen shows of a run before all of it is read. `first_step`, `last_step`: of the rows at its end."""
+    """What the screen shows about a run before it is read whole. `first_step`, `last_step`: those of the rows at its
+    end."""
 
     id: str
     path: str
@@ -94,7 +95,7 @@ class FirstValues(NamedTuple):
 
 
 def first_values(found: Found, key_map: Mapping[str, str]) -> FirstValues | None:
-    """The first values of a run, None where `session.newest` has none."""
+    """The first values of a run; None if `session.newest` has none."""
     from rltui.session.newest import newest
 
     seen = newest(found, key_map)
