@@ -126,7 +126,7 @@ def test_every_sample_run_gives_a_valid_report(capsys: pytest.CaptureFixture[str
     code, out, _ = run(capsys, "report", SAMPLES, "--all", "--format", "json")
     reports = json.loads(out)
     assert code == 0
-    assert len(reports) == 6
+    assert len(reports) == 7
     for report in reports:
         report_schema().validate(report)
 
