@@ -8,13 +8,13 @@ from rltui.prose import ended
 from rltui.report.escape import code, plain
 
 MOST_CAUSES = 3
-"""Causes of a finding in the short report: those that this run supports, else those that could not be tested."""
+"""The number of causes of a finding in the short report: those that this run supports, or else untested ones."""
 STANDS = {"supported": "✓", "untestable": "?", "contradicted": "✗"}
 WORDS = {"supported": "Proof", "untestable": "Not tested", "contradicted": "Against it"}
 
 
 def likely(finding: Finding) -> tuple[Cause, ...]:
-    """The causes that are worth a line: none that the run contradicts, and no untested one beside a supported one."""
+    """The causes that are worth a line: none that the run contradicts, and no untested one if another is supported."""
     supported = [cause for cause in finding.causes if cause.status == "supported"]
     return tuple(supported or [cause for cause in finding.causes if cause.status == "untestable"])[:MOST_CAUSES]
 
@@ -30,7 +30,7 @@ def cause_line(cause: Cause) -> str:
 
 
 def cause_setting(cause: Cause) -> str:
-    """`actor.optim.lr = 1e-5`; empty if the cause rests on no setting, or if that is not set."""
+    """`actor.optim.lr = 1e-5`; empty if the cause rests on no setting, or if the setting is not set."""
     if cause.config_key is None or cause.value is None:
         return ""
     return f"{cause.config_key} = {setting_value(cause.value)}"

@@ -1,4 +1,4 @@
-"""Escapes untrusted names and values for Markdown: they are shown as they are and never become markup."""
+"""Escapes untrusted names and values for Markdown, so that they are shown as they are and never become markup."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def code(text: str) -> str:
 
 
 def fenced(lines: list[str]) -> list[str]:
-    """A fenced text block that none of its lines can close."""
+    """A fenced block of text that none of its lines can close."""
     longest = max((len(run) for line in lines for run in _RUNS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     return [fence + "text", *(line.rstrip() for line in lines), fence]

@@ -1,6 +1,6 @@
-"""What of a run's logs was not read and would matter: files without rows, lines that name a metric which is said to be
-missing, and rows whose place others of the same step took. Who reads that a metric is not logged must be told that the
-log names it."""
+"""The parts of a run's logs that were not read and would matter: files without rows, lines that name a metric that is
+reported as missing, and rows that others of the same step replaced. If a report says that a metric is not logged, it
+must also say that the log names it."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from rltui.run.source_info import SourceInfo
 from rltui.session.frame import RunSnapshot
 
 MOST_FORMS = 2
-"""Most forms of lines that are told with a pattern each."""
+"""The most forms of lines that are reported, each with its pattern."""
 
 
 def lost(run: RunSnapshot, coverage: Coverage) -> str:
-    """Sentences; empty if nothing of the kind was left out."""
+    """Sentences about what was left out; empty if nothing of the kind was."""
     used = [source for source in run.sources if source.used]
     return " ".join([*_unread(used), *_left_out(run, used, _missing(coverage)), *_replaced(used)])
 
 
 def _unread(sources: list[SourceInfo]) -> list[str]:
-    """A sentence for each file of a run without rows that is known to hold none, or only such as were not read."""
+    """A sentence for each file of a run without rows that is known to hold no rows, or only rows that were not read."""
     if any(source.rows for source in sources):
         return []
     return [ended(f"No row of {Path(source.path).name} was read: {source.note}") for source in sources if source.note]
 
 
 def _missing(coverage: Coverage) -> set[str]:
-    """All metrics of which one would fill a gap. Not times: whatever program writes a line may say how long it took."""
+    """All metrics that would fill a gap. Not times: any program that writes a line may say how long it took."""
     if not coverage.missing:
         return set()
     from rltui.rules.coverage import stand_for  # late: it is loaded already if something is missing
@@ -43,8 +43,8 @@ def _missing(coverage: Coverage) -> set[str]:
 
 
 def _left_out(run: RunSnapshot, sources: list[SourceInfo], missing: set[str]) -> list[str]:
-    """A sentence for each form of lines that names a missing metric, the most frequent first. What an earlier one
-    named is not told again."""
+    """A sentence for each form of lines that names a missing metric, the most frequent first. A metric that an earlier
+    one named is not repeated."""
     said: list[str] = []
     for source in sources:
         for one in source.recurring if missing else ():

@@ -1,4 +1,4 @@
-"""Sections 3 to 5 of the Markdown report: what is seen, why it may be so, what to do."""
+"""Sections 3 to 5 of the Markdown report: what was found, why it may be so, what to do."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ BASIS = {
 
 
 def symptoms(report: Report) -> list[str]:
-    """One heading for each root finding, worst first, with its symptoms below it; then notes, what is over, and the
-    log."""
+    """One heading for each root finding, the worst first, with its symptoms below it; then notes, findings that are
+    over, and the log."""
     active = [finding for finding in report.findings if finding.status == "active"]
     known = {finding.id for finding in active}
     roots = [f for f in active if f.root is None or f.root not in known]
@@ -84,7 +84,7 @@ def _folded(report: Report, root: Finding, active: list[Finding]) -> list[str]:
 
 
 def _moved_first(report: Report, root: Finding) -> list[str]:
-    """The metrics that moved around the onset, in order: a hint at the cause and no proof."""
+    """The metrics that moved around the onset, in order: a hint at the cause, not a proof."""
     told = report.outlook.first_moves if report.outlook is not None else None
     if told is None or told.finding != root.id or not told.moves:
         return []
@@ -112,8 +112,8 @@ def _evidence(report: Report, evidence: Evidence) -> str:
 
 
 def has_slope(evidence: Evidence) -> bool:
-    """Whether one slope tells of all of it: not if it went one way and then the other, nor if most rows are alike, so
-    that a slope of 0 would stand beside two means that differ."""
+    """Whether one slope describes the whole course: not if it went one way and then the other, and not if most rows are
+    equal, because a slope of 0 would then stand beside two means that differ."""
     first, mid, last = evidence.first, evidence.mid, evidence.last
     if not evidence.slope_per_100_steps:
         return False
@@ -121,7 +121,7 @@ def has_slope(evidence: Evidence) -> bool:
 
 
 def causes(report: Report) -> list[str]:
-    """Tested causes by finding, each with the numbers that speak for it or against it."""
+    """The tested causes by finding, each with the numbers for or against it."""
     lines: list[str] = []
     told = explained(report, "causes")
     for finding in told:
@@ -141,7 +141,7 @@ def _place(place: str) -> str:
 
 
 def possible(report: Report, fixes: Sequence[Fix]) -> list[Fix]:
-    """The fixes that can be done: a run without a step has no checkpoint to go back to."""
+    """The fixes that are possible: a run without a step has no checkpoint to go back to."""
     return [fix for fix in fixes if fix.act != GO_BACK or report.run.steps.last is not None]
 
 
@@ -201,5 +201,5 @@ def _spans(finding: Finding) -> str:
 
 
 def _noted(finding: Finding) -> str:
-    """The summary and not the rule's title, which names a fault that is none at this level."""
+    """The summary, not the rule's title: at this level there is no fault to name."""
     return plain(finding.summary).rstrip(".") or name_of(finding)

@@ -24,7 +24,7 @@ SPARK = 50
 CHART_WIDTH, CHART_HEIGHT = 78, 10
 
 UNITS_UNSAID = ("", "-", "1", "reward", "score", "loss", "norm", "value", "advantage", "fraction", "ratio", "count")
-"""Units that are not shown, as the metric's name already tells them."""
+"""Units that are not shown because the metric's name already says them."""
 
 NOT_DRAWN = (CONSTANT, "nothing finite")
 
@@ -70,7 +70,7 @@ def section(report: Report) -> list[str]:
 
 
 def _moved(report: Report) -> list[str]:
-    """What moved since the start, whether or not the verdict uses it."""
+    """The metrics that moved since the start, whether or not the verdict uses them."""
     return ["Moved since the start:", "", *(f"- {plain(one.text)}" for one in report.moved), ""] if report.moved else []
 
 
@@ -87,8 +87,8 @@ def _traps(report: Report, metrics: list[tuple[str, MetricSummary]]) -> list[str
 
 
 def reward_note(report: Report) -> str:
-    """What the logged reward contains, by where this config puts the KL penalty. Empty if that is not known; a
-    coefficient alone tells it only in a framework that has one place for it. Preference training has no such term."""
+    """What the logged reward contains, depending on where this config puts the KL penalty. Empty if that is not known:
+    a coefficient alone shows it only in a framework that has one place for it. Preference training has no such term."""
 
     def on(name: str) -> bool:
         entry = report.config.get(name)
@@ -104,7 +104,7 @@ def reward_note(report: Report) -> str:
 
 
 def course_head(metrics: Sequence[MetricSummary], about: Mapping[str, Finding]) -> str:
-    """What the numbers of these lines are, and of how many rows of which metrics they are not."""
+    """What the numbers of these lines are, and how many rows of which metrics they leave out."""
     head = "Means of the first, middle and last windows, then the newest value and the change"
     if any(from_peak(m, about.get(m.key)) for m in metrics):
         head += ", of what has turned from where it turned"
@@ -194,7 +194,7 @@ def _distinct(metrics: list[tuple[MetricSummary, Series]]) -> list[tuple[MetricS
 
 
 def _sparklines(report: Report, drawable: list[tuple[MetricSummary, Series]], first: int, last: int) -> list[str]:
-    """One row a metric on one step axis, with the best checkpoint and the onset of the worst finding above it."""
+    """One row for each metric on one step axis, with the best checkpoint and the onset of the worst finding above."""
     from rltui.plots.axis import labels, rail
     from rltui.plots.spark import sparkline
 

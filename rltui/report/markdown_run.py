@@ -1,4 +1,4 @@
-"""Sections 1 and 7 to 9 of the Markdown report: the run, its time and machines, its pipeline, what is not known."""
+"""Sections 1 and 7 to 9 of the Markdown report: the run, its time and machines, its pipeline, and what is unknown."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ IMPORTANT = (
     *("max_prompt_length", "max_response_length", "train_batch_prompts", "rollout_batch", "mini_batch", "ppo_epochs"),
     *("total_steps", "save_freq", "test_freq", "is_correction", "max_staleness", "reward_weights"),
 )
-"""Canonical settings that usually explain a run, in the order in which people ask for them."""
+"""The canonical settings that usually explain a run, in the order in which people ask for them."""
 MISSING_SHOWN = 30
 ATTEMPTS_SHOWN = 5
 UNUSED_SHOWN = 10
@@ -130,7 +130,7 @@ def identity(report: Report) -> list[str]:
 
 
 def standing(report: Report, because: str) -> list[str]:
-    """What the run is and how far it has come. `because`: what its state is concluded from, may be empty."""
+    """What the run is and how far it has come. `because`: the evidence for its state; may be empty."""
     run = report.run
     framework = " ".join(part for part in (run.framework, run.framework_version) if part)
     lines = [
@@ -163,7 +163,7 @@ def _no_plan(report: Report) -> str:
 
 
 def _sources(run: RunIdentity) -> list[str]:
-    """What was read from where, and what was left out."""
+    """What was read, from where, and what was left out."""
     rows = [
         [
             code(_below(s.path, run.path)),
@@ -246,7 +246,7 @@ NOT_TIMED = "The step time is not known"
 
 
 def step_takes(report: Report) -> str:
-    """How long a step takes: by its timer, else by the times of the rows, which the time left uses too."""
+    """How long a step takes: by its timer, or else by the times of the rows, which the time left uses too."""
     if report.phases.step_s is not None:
         return f"A step takes {number(report.phases.step_s)} s (median)"
     pace = report.facts.pace if report.facts is not None else None
@@ -317,7 +317,7 @@ def pipeline(report: Report) -> list[str]:
 
 
 def _signal(report: Report) -> list[str]:
-    """What each stage lets through of a step's signal; nothing if nothing tells it."""
+    """How much of a step's signal each stage lets through; nothing if nothing shows it."""
     rows = [
         [one.stage, f"{percent(one.share)} of {one.of}", percent(one.at_start), _step(one.since)]
         for one in signal_budget(report)
@@ -332,7 +332,7 @@ def _step(step: int | None) -> str:
 
 
 def _constants(report: Report) -> list[str]:
-    """Every constant between reward and loss that log, config or the framework's source tells."""
+    """All constants between reward and loss that log, config or the framework's source show."""
     rows = [
         [
             plain(c.name),
@@ -348,7 +348,7 @@ def _constants(report: Report) -> list[str]:
 
 
 def _invariants(report: Report) -> list[str]:
-    """What must hold for any task: the measured ones as a table, the others by name."""
+    """What must hold for any task: measured ones as a table, the others by name."""
     held = report.outlook.invariants if report.outlook is not None else ()
     rows = [
         [plain(one.name), one.stage, LEVELS[one.status], plain(one.measured), plain(one.how)]

@@ -36,9 +36,9 @@ class Steps(Struct, frozen=True):
 
 
 class SourceUsed(Struct, frozen=True):
-    """A file of the run. `newest`: ISO 8601 time of its newest row, None if rows have none. `lag`: how late its writer
-    is known to be, in words. `left_out`: what was not used, with the reason: rows and records that could not be read
-    (their number is `skipped`), and console lines that are no rows."""
+    """A file of the run. `newest`: the ISO 8601 time of its newest row; None if rows have no time. `lag`: how late its
+    writer is known to be, in words. `left_out`: what was not used, with the reason: rows and records that could not be
+    read (their number is `skipped`), and console lines that are not rows."""
 
     path: str
     format: str
@@ -77,14 +77,14 @@ class RunIdentity(Struct, frozen=True):
 
     @property
     def over(self) -> bool:
-        """It ended, well or not: no row and no save will come."""
+        """Whether the run ended, well or not: no row and no checkpoint will come."""
         from rltui.run.liveness import ENDED  # not at the top: the first paint judges no run
 
         return self.state in ENDED
 
     @property
     def before_restarts(self) -> list[str]:
-        """For each restart what had ended the attempt before it; empty if the logs do not say."""
+        """For each restart, what had ended the attempt before it; empty if the logs do not say."""
         out, left = [], list(self.ends)
         for step in self.restarts:
             named = bool(left) and left[0].step == step
@@ -102,7 +102,7 @@ class ConfigEntry(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class MetricSummary:
-    """Numbers of one metric. Windows are means of max(5, 10 %) rows. Undefined is None."""
+    """The numbers of one metric. Windows are means of max(5, 10 %) rows. Undefined numbers are None."""
 
     key: str
     count: int
@@ -132,7 +132,7 @@ class MetricSummary:
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
-        """The two values between which a change is told: the first and the last window, or the first and the newest
+        """The two values between which a change is reported: the first and the last window, or the first and the newest
         value if the windows overlap."""
         return (self.first_value, self.last_value) if self.overlap else (self.first, self.last)
 
@@ -233,7 +233,7 @@ class Rollouts(Struct, frozen=True):
 
 
 class FirstMoves(Struct, frozen=True):
-    """What moved before the worst finding, in order of onset."""
+    """The metrics that moved before the worst finding, in order of onset."""
 
     finding: str | None  # its id; None: no finding, the newest step is asked about
     around: int
@@ -241,7 +241,7 @@ class FirstMoves(Struct, frozen=True):
 
 
 class Outlook(Struct, frozen=True):
-    """What a report tells beyond the findings. It never changes the verdict."""
+    """What a report says beyond the findings. It never changes the verdict."""
 
     kl_reward: KlRewardCase
     worth: Worth | None
@@ -257,7 +257,7 @@ class Outlook(Struct, frozen=True):
 
 class Report(Struct, frozen=True, kw_only=True):
     """The only object that is passed from the data to screens, Markdown, JSON, events and comparisons. It holds no live
-    run, so it does not change when the run goes on."""
+    run, so it does not change while the run continues."""
 
     as_of: str | None  # ISO 8601 with zone
     run: RunIdentity

@@ -1,4 +1,4 @@
-"""What a screen may know of a run's data beside the numbers of the report: the recording that came with it, and the
+"""What a screen may know about a run's data besides the numbers of the report: the recording that came with it, and the
 types of its parts. Screens import these names from here and not from the modules that fill them."""
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def _columns() -> ColumnCache:
 
 
 def evidence_label(evidence: Evidence) -> tuple[str, str] | None:
-    """Name and unit of what was measured on the machine; None for a metric of the log."""
+    """The name and unit of a measurement on the machine; None for a metric of the log."""
     named = MACHINE.get(evidence.metric)
     return None if named is None else (f"{named[0]} {evidence.key}", named[1])
 
 
 def evidence_series(recording: Recording, evidence: Evidence) -> Series | None:
-    """What was measured on the machine for a finding, by step: the highest value within each step, of free room the
-    lowest. None for a metric of the log, and if no row has a time."""
+    """What was measured on the machine for a finding, by step: the highest value within each step, or the lowest for
+    free space. None for a metric of the log, and if no row has a time."""
     if evidence.metric not in MACHINE:
         return None
     from rltui.run.columns import Series

@@ -17,17 +17,17 @@ from rltui.text import clean
 
 SCHEMA = "rltui.rollouts/1"
 ROWS = 40
-"""How many steps the table shows; of more, an even spread that ends with the newest."""
+"""The number of steps that the table shows. If there are more: an even spread that ends with the newest."""
 TABLE_SAMPLES = 50_000
-"""How many samples are read for the table; if dumps are larger, fewer steps are shown."""
+"""The number of samples that are read for the table. If dumps are larger, fewer steps are shown."""
 GROUPS = 16
-"""Groups shown in text and JSON."""
+"""The number of groups shown in text and JSON."""
 COMMON = 24
 """If all prompts begin with the same text of this length, it is left out."""
 
 
 class GroupSummary(Struct, frozen=True):
-    """One prompt's samples: `prompt` as its beginning, rewards as they came."""
+    """The samples of one prompt: `prompt` is its beginning; rewards are in the order of the file."""
 
     prompt: str
     samples: int
@@ -60,7 +60,7 @@ class StepDetail(Struct, frozen=True):
 
 
 class RolloutReport(Struct, frozen=True):
-    """Everything of a run's rollouts that is printed. `limitation` is empty where there are rollouts."""
+    """Everything that is printed about a run's rollouts. `limitation` is empty if there are rollouts."""
 
     run: str
     path: str
@@ -76,7 +76,7 @@ class RolloutReport(Struct, frozen=True):
 
 
 class SampleChoice(Struct, frozen=True):
-    """Samples of the step that are wanted one by one: filtered, sorted (the highest first), at most `limit`."""
+    """The samples of the step that are printed one by one: filtered, sorted (the highest first), at most `limit`."""
 
     wanted: Wanted | None = None
     text: str = ""
@@ -137,7 +137,7 @@ def _across(index: RolloutIndex, step: StepRollouts) -> tuple[tuple[int | None, 
 
 
 def newest(index: RolloutIndex) -> StepEntry:
-    """The last step of training, else of validation."""
+    """The last step of training, or else of validation."""
     train = [entry for entry in index.entries if entry.split == "train"]
     return (train or list(index.entries))[-1]
 
@@ -184,8 +184,8 @@ def to_json(report: RolloutReport) -> str:
 
 
 def summaries(step: StepRollouts, groups: Sequence[Group]) -> list[GroupSummary]:
-    """Groups in short. Words that all prompts begin with, such as a system prompt, are left out, as they do not tell
-    groups apart."""
+    """The groups in short. Words that all prompts begin with, such as a system prompt, are left out, because they do
+    not distinguish groups."""
     prompts = [step.rollout(group.members[0]).prompt for group in groups]
     shown = [" ".join((p if p is not None else g.key).split()) for p, g in zip(prompts, groups, strict=True)]
     common = _common(min(shown), max(shown)) if len(set(shown)) > 1 else 0
@@ -206,7 +206,7 @@ def summaries(step: StepRollouts, groups: Sequence[Group]) -> list[GroupSummary]
 
 
 def _common(first: str, last: str) -> int:
-    """Characters that the first and the last of a sorted list begin with: those of all between, too."""
+    """The characters that the first and the last text of a sorted list begin with; so do all between."""
     pairs = enumerate(zip(first, last, strict=False))
     return next((place for place, (one, other) in pairs if one != other), min(len(first), len(last)))
 

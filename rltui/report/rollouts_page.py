@@ -1,5 +1,5 @@
 """One step's rollouts to choose from: groups, samples, or one prompt across the steps, sorted and filtered, with two
-samples side by side. It answers for a window of rows, as a list may have 100,000."""
+samples side by side. It answers for a window of rows, because a list may have 100,000."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ORDERS: dict[Listed, tuple[str, ...]] = {
     "samples": ("reward", "advantage", "tokens", "file"),
     "steps": ("step",),
 }
-"""What each list can be sorted by. All but the order of the file and of the steps begin with the highest."""
+"""What each list can be sorted by. All orders but those of the file and of the steps begin with the highest."""
 WINDOW = 200
 BEGINNING = 200  # characters of a text in a list
 MARKS = ("empty", "repeated", "invalid")
@@ -46,7 +46,7 @@ class Query:
 
 
 class RolloutLine(Struct, frozen=True):
-    """A row of a list. `place` is the sample that stands for it; of a group the best."""
+    """A row of a list. `place` is the sample that stands for it; for a group, the best one."""
 
     text: str
     place: int
@@ -79,12 +79,12 @@ class RolloutPage(Struct, frozen=True):
     limitation: tuple[str, ...] = ()
 
     def line(self, row: int) -> RolloutLine | None:
-        """The row of this number; None where it is not in the window."""
+        """The row with this number; None if it is not in the window."""
         return self.lines[row - self.start] if 0 <= row - self.start < len(self.lines) else None
 
 
 class RolloutBrowser:
-    """Answers queries about one run's rollouts; one thread asks. What was listed last is kept for the next row."""
+    """Answers queries about one run's rollouts, from one thread. The last list is kept for the next row."""
 
     def __init__(self, index: RolloutIndex, framework: str | None) -> None:
         self._index = index
@@ -130,7 +130,7 @@ class RolloutBrowser:
         return self._details[1]
 
     def _rows(self, entry: StepEntry, read: StepRollouts, query: Query) -> tuple[list[Any], int]:
-        """What is listed, in order, and how many items are in the whole list."""
+        """The listed items, in order, and the number of items in the whole list."""
         key = entry, replace(query, row=0, step=None)
         if self._listed is None or self._listed[0] != key:
             rows: list[Any]
@@ -154,7 +154,8 @@ class RolloutBrowser:
         return self._lined[2]
 
     def _words(self, read: StepRollouts, row: Any, query: Query, judged: frozenset[int]) -> str:
-        """What the filter looks at. Marks that need the text are told of the texts that the statistics read."""
+        """The text that the filter looks at. Marks that need an answer's text exist only for texts that the statistics
+        read."""
         if query.listed == "steps":
             return f"step {row[0].step}"
         places = row.members if query.listed == "groups" else (row,)
@@ -211,7 +212,7 @@ def _marks_in(pattern: str) -> bool:
 
 
 def _group_of(read: StepRollouts, place: int | None) -> list[int]:
-    """The places that share a sample's prompt, itself among them."""
+    """The places that share a sample's prompt, including its own."""
     if place is None:
         return []
     group = read.group_of(place)

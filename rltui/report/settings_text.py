@@ -48,7 +48,7 @@ def example(keys: Mapping[str, tuple[str, str]]) -> str:
 
 
 def _changes(own: Settings) -> list[str]:
-    """A line for each setting that is not the default."""
+    """A line for each setting that differs from the default."""
     out = []
     for table, kind in TABLES.items():
         mine, usual = getattr(own, table), kind()

@@ -10,9 +10,9 @@ from rltui.report.model import MetricSummary, Report
 
 
 class Passed(Struct, frozen=True):
-    """One stage. `share`, `at_start`: what it lets through in the last and in the first window, 0 to 1; None if nothing
-    that tells it is logged. `of`: of what it is a share. `since`: the step from which on a finding says that it fell.
-    `metric`: the logged metric that tells it, or the one that would."""
+    """One stage. `share`, `at_start`: the share that it lets through in the last and in the first window, 0 to 1; None
+    if no metric that shows it is logged. `of`: what the share refers to. `since`: the step since when a finding says
+    that it fell. `metric`: the logged metric that shows it, or the one that would."""
 
     stage: str
     of: str
@@ -26,13 +26,13 @@ START = "its start"
 
 
 def _left(metric: MetricSummary) -> tuple[float | None, float | None]:
-    """What is left of all, of a metric that is the share that is lost: in the first and in the last window."""
+    """The share that is left in the first and in the last window, from a metric of the share that is lost."""
     first, last = metric.ends
     return None if first is None else _share(1.0 - first), None if last is None else _share(1.0 - last)
 
 
 def _of_start(metric: MetricSummary) -> tuple[float | None, float | None]:
-    """How large it is, beside how large it was first."""
+    """The present size as a share of the first one."""
     first, last = metric.ends
     if not first or last is None or first < 0.0:
         return None, None
@@ -53,8 +53,8 @@ STAGES = (
 
 
 def signal_budget(report: Report) -> tuple[Passed, ...]:
-    """The stages in their order. Those that change nothing are shares of what was there, the others of their start: a
-    gradient has no whole."""
+    """The stages in order. Most are shares of what came in; a stage without a whole, such as the gradient, is a share
+    of its start."""
     found, findings = [], headed(report, notes=True)
     for stage, of, names, ends in STAGES:
         name = next((one for one in names if one in report.metrics), names[0])

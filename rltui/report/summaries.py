@@ -27,7 +27,7 @@ _NUMBERS = frozenset(
 
 
 class _Source(NamedTuple):
-    """What a summary is worked out from."""
+    """What a summary is computed from."""
 
     series: Series
     rows: int
@@ -38,8 +38,8 @@ class _Source(NamedTuple):
 
 
 class _Lazy(MetricSummary):
-    """A summary that is computed when one of its parts is first read. Of a run with hundreds of metrics a screen shows
-    a dozen."""
+    """A summary that is computed when one of its parts is first read. A screen shows a dozen of a run's hundreds of
+    metrics."""
 
     __slots__ = ("_of",)
     _of: _Source
@@ -162,7 +162,7 @@ class _Kept(Struct):
 
 
 def _judged(own: list[str], names: Mapping[str, MetricName], series: Mapping[str, Series]) -> str:
-    """The key that is used if a validation set or reward function is logged under several names: the one with most
+    """The key that is used if a validation set or reward function is logged under several names: the one with the most
     points."""
     if names[own[0]].member:
         return max(own, key=lambda key: len(series[key]))

@@ -11,7 +11,7 @@ from rltui.report.answer import answer
 from rltui.report.model import ConfigEntry, Report
 
 DIGITS = 6
-"""Significant digits of a number: more than any trainer's noise, few enough to be the same on every machine."""
+"""The significant digits of a number: finer than any trainer's noise, and few enough to be equal on all machines."""
 
 FIRST_KEYS = (
     "schema",
@@ -34,7 +34,7 @@ FIRST_KEYS = (
 
 
 NOT_WRITTEN = ("at_step", "machine", "recording")
-"""Fields that are left out: what the report is built from, and what only screens show."""
+"""The fields that are left out: what the report is built from, and what only screens show."""
 
 
 def to_json(report: Report) -> str:
@@ -61,7 +61,8 @@ def to_dict(report: Report) -> dict[str, object]:
 
 
 def rounded(x: float) -> float | None:
-    """Six significant digits, never coarser than 1 (a time stamp keeps its seconds); None where not finite."""
+    """The number with six significant digits, never coarser than 1 (a time stamp keeps its seconds); None if it is not
+    finite."""
     if not isfinite(x):
         return None
     if x == 0:
@@ -101,5 +102,5 @@ def _as_written(value: object) -> object:
 
 
 def _text(text: str) -> str:
-    """Half a surrogate pair (a byte that was no UTF-8) cannot be written: it becomes a question mark."""
+    """Half a surrogate pair (from a byte that is not UTF-8) cannot be written: it becomes a question mark."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

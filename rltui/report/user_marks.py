@@ -21,11 +21,11 @@ class Marks(Struct, frozen=True):
     pinned: tuple[str, ...] = ()
 
     def toggled(self, finding: tuple[str, str, str]) -> Marks:
-        """With the finding acknowledged, or no longer."""
+        """The marks with the finding acknowledged, or no longer if it was."""
         return replace(self, acknowledged=self.acknowledged ^ {finding})
 
     def with_pin(self, metric: str) -> Marks:
-        """With the metric pinned, or no longer."""
+        """The marks with the metric pinned, or no longer if it was."""
         rest = tuple(name for name in self.pinned if name != metric)
         return replace(self, pinned=rest if metric in self.pinned else (*rest, metric))
 
@@ -64,7 +64,7 @@ def _write(path: str, data: object) -> str:
 
 
 def load_used(state_dir: str) -> dict[str, int]:
-    """How often each command was run from the palette; nothing if there is no file, or if it is not one of ours."""
+    """How often each command was run from the palette; empty if there is no file, or if it is not one of ours."""
     try:
         with open(os.path.join(state_dir, USED), "rb") as file:
             return {str(name): int(times) for name, times in orjson.loads(file.read()).items()}
@@ -81,8 +81,8 @@ USED = "commands.json"
 
 
 def first_time(state_dir: str) -> bool:
-    """Whether the screen was never opened before, as far as the state directory tells; it is noted now. False if
-    nothing can be stored there, as a hint that comes every time is no hint."""
+    """Whether the screen was never opened before, as far as the state directory shows. This is noted now. False if
+    nothing can be stored there, because a hint that comes every time is not a hint."""
     try:
         os.makedirs(state_dir, mode=0o700, exist_ok=True)
         os.close(os.open(os.path.join(state_dir, "welcomed"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, MODE))
@@ -92,6 +92,6 @@ def first_time(state_dir: str) -> bool:
 
 
 def _file(run_path: str, state_dir: str, place: str = "") -> str:
-    """One file a run, called after its machine and path."""
+    """The file of a run, named after its machine and path."""
     name = f"{place}|{run_path}" if place else os.path.abspath(run_path)
     return os.path.join(state_dir, "runs", f"{sha256(os.fsencode(name)).hexdigest()[:16]}.json")
