@@ -1,4 +1,4 @@
-"""Every constant between reward and loss that log, config or the framework's source tells, against what maths needs."""
+"""Every constant between reward and loss that log, config or the framework's source gives, against what maths needs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rltui.run.sums import median
 
 ROWS = 50  # newest rows that are looked at
 LEAST = 5
-TOLERANCE = 0.05  # of the spread: batches are finite, and n - 1 stands where n is meant
+TOLERANCE = 0.05  # of the spread: batches are finite, and logs divide by n - 1 instead of n
 MOST_ROWS = 0.9
 
 
 class RewardValues(Struct, frozen=True):
-    """`binary` None: nobody can tell from what is logged. `positive` is the share of the upper value of a binary
-    reward over the last rows, else None. `low`, `high`: least and greatest reward seen, None unknown."""
+    """`binary`: None if the log does not show it. `positive`: the share of the upper value of a binary reward over the
+    last rows, else None. `low`, `high`: least and greatest reward seen, None if unknown."""
 
     binary: bool | None
     positive: float | None
@@ -32,9 +32,9 @@ class RewardValues(Struct, frozen=True):
 
 
 def reward_values(look: Look) -> RewardValues:
-    """Two values a and b alone have the spread sqrt((mean - a)(b - mean)); any others have less.
+    """A reward with only the values a and b has the spread sqrt((mean - a)(b - mean)); any other reward has less.
 
-    So batch mean, minimum, maximum and standard deviation together tell a binary reward from a graded one.
+    So batch mean, minimum, maximum and standard deviation together distinguish a binary reward from a graded one.
     """
     name = look.reward
     stem = "score" if name == "score_mean" else "reward"
@@ -56,7 +56,7 @@ def reward_values(look: Look) -> RewardValues:
     s = spread.values[np.searchsorted(spread.rows, rows)]
     most = np.sqrt(np.maximum(0.0, (m - a) * (b - m)))
     alike = np.abs(s - most) <= TOLERANCE * (b - a)
-    clear = most > 4 * TOLERANCE * (b - a)  # where all are alike both kinds have no spread
+    clear = most > 4 * TOLERANCE * (b - a)  # if all rewards are equal, both kinds have no spread
     if int(clear.sum()) < LEAST:
         return unknown
     if float(alike[clear].mean()) >= MOST_ROWS:
@@ -75,8 +75,8 @@ WARM = (0.6, 1.2)  # usual sampling temperatures
 
 
 class Constant(Struct, frozen=True):
-    """`format`: number format it acts in, None where nobody can tell. `needs`: what maths asks of it. `where`: the
-    config key or the place in the framework's code (its default, not read from this run)."""
+    """`format`: the number format it acts in, None if unknown. `needs`: what maths requires of it. `where`: the config
+    key or the place in the framework's code (its default, not read from this run)."""
 
     name: str
     value: float
@@ -87,7 +87,7 @@ class Constant(Struct, frozen=True):
 
 
 class NumberFormats(Record):
-    """`format`: the one that advantages are worked out in. `formats`: the steps of each beside 1."""
+    """`format`: the one that advantages are computed in. `formats`: for each format, its step size next to 1."""
 
     format: str
     formats: dict[str, float]
@@ -103,7 +103,7 @@ def _number_formats() -> NumberFormats:
 
 
 def constants(look: Look) -> tuple[Constant, ...]:
-    """In the order in which they act: sampling, advantage, ratio, KL."""
+    """The constants in the order in which they act: sampling, advantage, ratio, KL."""
     found = [_temperature(look), _denominator(look), *_clips(look), _kl(look)]
     return tuple(c for c in found if c is not None)
 
@@ -117,7 +117,7 @@ def _temperature(look: Look) -> Constant | None:
 
 
 def _denominator(look: Look) -> Constant | None:
-    """Only where advantages are divided by the spread of their group."""
+    """None unless advantages are divided by the spread of their group."""
     known = look.dialect.conventions.advantage_epsilon
     off = look.settings.word("norm_adv_by_std") in ("false", "none")
     if known is None or not look.settings.group_relative or off:

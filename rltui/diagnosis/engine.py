@@ -1,7 +1,7 @@
-"""The diagnosis as a fold over looks: what it says after n rows depends on these n rows and on nothing after them.
+"""The diagnosis as a fold over looks: its result after n rows depends on these n rows and on nothing after them.
 
-Looks stand at row counts that are a function of the row index alone, so that rows that arrive one by one and rows read
-at once give the same findings. Rows after the last look are judged by looks that are not remembered (`_newest`).
+The row counts of looks are a function of the row index alone, so rows that arrive one by one and rows read at once give
+the same findings. Rows after the last look are judged by looks that are not remembered (`_newest`).
 """
 
 from __future__ import annotations
@@ -43,22 +43,21 @@ from rltui.run.table import Table
 KEEP_NEWEST = 4
 KEEP_EVERY = 32
 NEAR_ROWS = 8
-"""Of the rows after the last look every eighth is asked all checks, and each other one if it holds anything unusual."""
+"""All checks run at every eighth row after the last look, and at any other such row that holds anything unusual."""
 WHOLE_ROWS, WHOLE_PART = 4, 50
-"""Of the looks one in so many rows asks all checks, or one in such a part of a longer run, and each other one if it
-holds anything unusual: for twice as many rows, if that stays. A check that has begun to see something is asked at each
-look."""
+"""All checks run once every 4 rows, or every 1/50 of a longer run, and at each look that holds anything unusual, for up
+to twice as many rows if that stays. A check that has begun to see something runs at each look."""
 
 
 class Engine:
-    """Diagnoses one run again and again as it grows. `window`: rows of the first, mid and last window. `until`: number
-    of rows after which the run is treated as ended."""
+    """Diagnoses one run each time it grows. `window`: rows of the first, mid and last window. `until`: the number of
+    rows after which the run is treated as ended."""
 
     def __init__(
         self, window: int | None = None, catalogue: Mapping[str, Rule] | None = None, until: int | None = None
     ) -> None:
         self._until = until
-        self._earlier: Engine | None = None  # judges rows at which metrics stood for other keys
+        self._earlier: Engine | None = None  # judges rows at which metrics belonged to other keys
         self.catalogue = catalogue if catalogue is not None else rules()
         self.window = window
         own = {one.rule: one.detect for one in detectors(Look) if one.rule in self.catalogue}
@@ -77,21 +76,21 @@ class Engine:
         self._revaluations = Revaluations()
         self._states: list[State] = [State()]
         self._looks = 0
-        self._logged: object = None  # by what can run was told last
+        self._logged: object = None  # what `_can_run` was last derived from
         self._can_run: list[tuple[str, Rule, Detect[Look]]] = []
         self._table: Table | None = None
         self._identity: object = None
         self._keys: dict[str, str] = {}
         self._revised: int | None = None
-        self._absent: tuple[object, int, list[str]] = (None, 0, [])  # names without a column, while all stay the same
+        self._absent: tuple[object, int, list[str]] = (None, 0, [])  # names without a column, while all stays the same
         self._samples = ColumnCache()
         self._conclusions = self._concluded_anew()
         self._near: tuple[State, State, UsualRows] | None = None
         self._usual: UsualRows | None = None
 
     def advance(self, run: Run, state: RunState | None = None) -> Diagnosis:
-        """Takes in the new rows and returns the diagnosis. `state`: of a run that is being followed."""
-        with np.errstate(all="ignore"):  # values that overflow are data here, not a fault of ours
+        """Takes in the new rows and returns the diagnosis. `state`: the state of a run that is being followed."""
+        with np.errstate(all="ignore"):  # values that overflow are data here, not our error
             feed = self._feed(run)
             table = run.history.table
             self._fold(feed, table.n)
@@ -100,7 +99,7 @@ class Engine:
             return found
 
     def at(self, run: Run, rows: int) -> Diagnosis:
-        """The diagnosis as it stood after the first `rows` rows."""
+        """The diagnosis as it was after the first `rows` rows."""
         with np.errstate(all="ignore"):
             feed = self._feed(run)
             if (then := self._as_named(feed, run, rows)) is not self:
@@ -118,8 +117,8 @@ class Engine:
             return found
 
     def insight(self, run: Run, rows: int, around: int, findings: Sequence[Finding], decision: Decision) -> Insight:
-        """What the first `rows` rows tell about the changes around a step, and about going on. `findings` and
-        `decision`: what the diagnosis of these rows said."""
+        """What the first `rows` rows show about the changes around a step, and about continuing. `findings` and
+        `decision`: the results of the diagnosis of these rows."""
         active = [f for f in findings if f.status == "active"]
         with np.errstate(all="ignore"):
             feed = self._feed(run)
@@ -136,8 +135,8 @@ class Engine:
         return replace(told, forecasts=(), worth=None, case=replace(told.case, advice=""))  # nothing goes on
 
     def _as_named(self, feed: LookFeed, run: Run, rows: int) -> Engine:
-        """Who judges the first `rows` rows: another engine if a metric stood for another key then, since the preferred
-        one came later. It is kept, and ends right before the first key of now began."""
+        """The engine that judges the first `rows` rows: another one if a metric had another key then, as its preferred
+        key came later. That engine is kept, and ends right before the first of the present keys began."""
         series, began = run.all_series(rows), []
         for name, key in feed.keys().items():
             then, now = series(name), feed.logged(name)
@@ -151,14 +150,14 @@ class Engine:
         return self._earlier
 
     def rewind(self, row: int) -> None:
-        """Row number `row` was revised: forgets what was concluded from it."""
+        """Forgets what was concluded from row number `row`, as it was revised."""
         self._states = [s for s in self._states if s.n <= row] or [State()]
         self._revised = row if self._revised is None else min(self._revised, row)
         self._conclusions.rewind(row)
         self._forget()
 
     def _forget(self) -> None:
-        """What is kept of the rows as they were."""
+        """Drops what is cached about the rows as they were."""
         self._near = self._usual = self._logged = None
         self._absent = None, 0, []
         self._scales.clear()
@@ -166,7 +165,7 @@ class Engine:
         self._earlier = None
 
     def _feed(self, run: Run) -> LookFeed:
-        """Updates the run's series; starts again if the run is another one than before (config, names, merged rows)."""
+        """Updates the run's series; starts again if the run is not the one before (config, names, merged rows)."""
         table = run.history.table
         settings = RunSettings.of(run)
         changed = table.take_changed()
@@ -216,8 +215,8 @@ class Engine:
         self._absent = feed.run.names, len(feed.run.history.table.columns), feed.absent()
 
     def _look(self, feed: LookFeed, before: State, n: int) -> State:
-        """The next look. Between those that ask all checks it asks only checks that have a finding or have begun to see
-        one, if nothing that came since the look before is unusual."""
+        """The next look. Between looks that run all checks, it runs only checks that have a finding or have begun to
+        see one, if nothing unusual came since the previous look."""
         if self._usual is None or self._usual.since != before.usual:
             self._usual = _usual_before(feed.run, before.usual)
         calm, apart = self._usual.lasts(n, before.n), max(WHOLE_ROWS, n // WHOLE_PART)
@@ -227,9 +226,9 @@ class Engine:
         return replace(state, whole=n if whole else before.whole, usual=n if moves else before.usual)
 
     def _newest(self, feed: LookFeed, state: State, rows: int) -> State:
-        """What is known after `rows` rows, of which `state` has all but the newest. Every eighth of these is a look of
-        its own. The rows after that ask only checks that have a finding, if nothing in them is unusual: in a long run a
-        row adds nothing to what was found a few rows before."""
+        """What is known after `rows` rows, of which `state` covers all but the newest. Every eighth of these is a look
+        of its own. At the rows after that, only checks that have a finding run, if nothing in them is unusual: in a
+        long run a row adds nothing to what was found a few rows before."""
         near = rows - (rows - state.n) % NEAR_ROWS
         if self._near is None or self._near[0] is not state or self._near[1].n != near:
             then = self._step(feed, state, near).worded() if near > state.n else state
@@ -238,8 +237,9 @@ class Engine:
         return then if rows == near else self._step(feed, then, rows, calm.lasts(rows), calm.beside_stay(rows, near))
 
     def _step(self, feed: LookFeed, state: State, n: int, calm: bool = False, same: bool = False) -> State:
-        """One look: every detector once, then the life of every finding. `calm`: only those with a finding that is open
-        or begins, and those of evaluations unless these are the `same` as before, as each other one is news."""
+        """One look: runs every detector once, then updates the life of every finding. `calm`: runs only detectors with
+        a finding that is open or begins, and those of evaluations unless the evaluations are the `same` as before,
+        since each new one is news."""
         cooperate.give_way()
         look = Look(feed, n, state.open())
         memory: dict[str, Mapping[str, float]] = dict(state.memory)
@@ -289,8 +289,8 @@ class Engine:
         return judge_machine(before, Measured.of(run, look, False, samples), self._machine)[1]
 
     def _running(self, feed: LookFeed) -> list[tuple[str, Rule, Detect[Look]]]:
-        """Detectors that are switched on and have the metrics that they need, with their rules and the ids of these;
-        the others would find nothing."""
+        """Detectors that are switched on and have the metrics that they need, each with its rule's id and rule; the
+        others would find nothing."""
         logged = (tuple(feed.run.history.table.columns), feed.run.dialect)
         if logged != self._logged:
             self._logged = logged
@@ -302,7 +302,7 @@ class Engine:
         return self._can_run
 
     def _concluded(self, feed: LookFeed, state: State, rows: int, run_state: RunState | None) -> Diagnosis:
-        """`run_state`: None for a run as it stood at an earlier row."""
+        """`run_state`: None for a run as it was at an earlier row."""
         if rows > state.n:
             state = self._newest(feed, state, rows)
         return self._conclusions.of(Look(feed, rows, state.open()), state, feed.run, run_state)
@@ -313,7 +313,7 @@ class Engine:
 
 
 def _usual_before(run: Run, row: int) -> UsualRows:
-    """Of what is trained on: rules of evaluations are asked about each new one."""
+    """The usual rows before `row`, of training metrics only: rules of evaluations run at each new evaluation anyway."""
 
     def evaluates(key: str) -> bool:
         name = run.names.get(key)

@@ -9,11 +9,11 @@ from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
 
 PAST_STEPS = 10
-"""A finding that is over is mentioned if it lasted for so many steps."""
+"""A finding that is over is mentioned if it lasted for at least this many steps."""
 
 
 def began(finding: Finding) -> str:
-    """`since step 40`, of a crash `at step 40`; empty if nobody knows when."""
+    """`since step 40`, or `at step 40` for a crash; empty if the step is not known."""
     if finding.onset_step is None:
         return ""
     return f"{'at' if finding.id in having(Trait.CRASH) else 'since'} step {finding.onset_step}"
@@ -23,7 +23,8 @@ TOO_CLOSE = "too close to tell which began first"
 
 
 def seems_earlier(finding: Finding, root: Finding) -> bool:
-    """What follows from another is dated before it: onsets are known to within some steps, and these lie within."""
+    """Whether a finding that follows from `root` is dated before it. Onsets are known only to within some steps, and
+    the two lie within that."""
     return None not in (finding.onset_step, root.onset_step) and (finding.onset_step or 0) < (root.onset_step or 0)
 
 
@@ -39,8 +40,8 @@ def titles(findings: Iterable[Finding]) -> list[str]:
 
 
 def worst_past(past: Sequence[Finding]) -> Finding | None:
-    """Of the findings that are over the first to tell of: what was critical, or a collapse of the reward or a fault of
-    its source that was a warning, for `PAST_STEPS`. None if there is none."""
+    """The earliest finding that is over and worth mentioning: one that lasted `PAST_STEPS` and was critical, or a
+    collapse of the reward or a fault of its source that was a warning. None if there is none."""
     told_of = [f for f in past if f.status == "resolved" and _was_loud(f) and _lasted(f) >= PAST_STEPS]
     return min(told_of, key=lambda f: f.onset_step or 0, default=None)
 

@@ -1,4 +1,4 @@
-"""Makes the findings that people see from the life of each rule."""
+"""Builds the findings that people see from the life of each rule."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ BASES: dict[str, Basis] = {"hypothesis": "hypothesis", "config": "config", "samp
 
 
 ANEW, ANEW_ROWS = 25, 4
-"""Causes are tested again after such a part of the run at the latest, and not before so many rows: to test them at
-every row took a fifth of the time."""
+"""Causes are tested again after 1/25 of the run at the latest, but not before 4 rows: testing them at every row took a
+fifth of the time."""
 
 
 class Advice(NamedTuple):
-    """Causes and fixes of a finding. `weight`: how much speaks for the first cause; `marks`: what that cause says
-    beyond its text. `alone`: of causes that one finding proves, and nothing else, that finding. `refute`: what would
-    show that it is wrong, as far as the run has not answered it."""
+    """Causes and fixes of a finding. `weight`: how strong the evidence for the first cause is; `marks`: what that cause
+    implies beyond its text. `alone`: for each cause whose only proof is one finding, that finding. `refute`: what would
+    show that the finding is wrong, as far as the run has not answered it."""
 
     causes: tuple[Cause, ...]
     fixes: tuple[Fix, ...]
@@ -54,7 +54,7 @@ class Advice(NamedTuple):
 
 
 class Kept(Struct):
-    """What is kept from one row to the next of a run under one config."""
+    """What is kept from one row to the next, for a run under one config."""
 
     trends: Trends = field(default_factory=dict)
     _beside: tuple[int, tuple[Remark, ...], dict[str, str]] = (-1, (), {})
@@ -62,7 +62,7 @@ class Kept(Struct):
     _where: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def beside(self, look: Look, guard: Guard) -> tuple[Remark, ...]:
-        """The remarks on the `settled` rows: they look at whole columns."""
+        """The remarks on the `settled` rows only, because remarks look at whole columns."""
         rows = settled(look.n)
         if self._beside[0] != rows:
             own = Guard()
@@ -72,7 +72,7 @@ class Kept(Struct):
         return self._beside[1]
 
     def advice(self, key: Key, rule: Rule, severity: Severity, ground: Ground, spell: Spell, guard: Guard) -> Advice:
-        """Causes and fixes of a finding, tested anew if anything is new that they rest on."""
+        """Causes and fixes of a finding, tested again if anything that they rest on has changed."""
         asked = (severity, spell, ground.state)
         kept = self._advice.get(key)
         if kept is None or kept[0] != asked:
@@ -101,7 +101,7 @@ class Kept(Struct):
         return self._where[rule.id]
 
     def rewind(self, row: int) -> None:
-        """Row number `row` was revised."""
+        """Forgets what rests on row number `row`, as it was revised."""
         self._advice.clear()
         if row < self._beside[0]:
             self._beside = -1, (), {}
@@ -116,7 +116,7 @@ def build(
     guard: Guard,
 ) -> tuple[Finding, ...]:
     """Every finding that ever opened; worst first, roots before their symptoms, resolved ones last. `ground`: what
-    causes are tested on; its samples and what was measured of the machine give their numbers to the evidence."""
+    causes are tested on; its samples and machine measurements give their numbers to the evidence."""
     look = ground.look
     shown = {key: life for key, life in lives.items() if life.openings and life.signal is not None}
     shown = tempered(shown, catalogue, look.made)
@@ -177,15 +177,15 @@ def build(
 def _explained(
     root: Finding, findings: Sequence[Finding], weights: Mapping[Key, int], catalogue: Mapping[str, Rule]
 ) -> Finding:
-    """A root takes over the causes of a symptom that may also have led to it, if more speaks for them than for its own:
-    what drives one of the two drives both. Left out are causes that the run contradicts for the root itself, and the
-    root."""
+    """A root takes over the causes of a symptom that may also have led to it, if the evidence for them is stronger than
+    for its own: what drives one of the two drives both. Left out are the root itself as a cause, and causes that the
+    run contradicts for the root."""
     if root.status != "active" or root.root is not None or SEVERITY_RANK[root.severity] == 0:
         return root
     against = {cause.text for cause in root.causes if cause.status == "contradicted"}
 
     def weight(of: Finding) -> int:
-        return weights[of.id, of.subject] // 10 * 10  # what is tested alike weighs alike
+        return weights[of.id, of.subject] // 10 * 10  # equally strong tests weigh the same
 
     for other in sorted(findings, key=lambda f: (-weight(f), f.onset_step or 0)):
         back = other.root == root.id and other.status == "active" and root.id in catalogue[other.id].relations.leads_to
@@ -206,8 +206,8 @@ def _explained(
 def _not_by_itself(
     root: Finding, findings: Sequence[Finding], alone: Mapping[str, str], catalogue: Mapping[str, Rule]
 ) -> Finding:
-    """Without the causes of a root that nothing proves but a symptom of it, unless that is known to lead to the root,
-    too: what follows from a finding does not explain it."""
+    """The root without causes whose only proof is one of its own symptoms, unless that symptom is known to lead to the
+    root, too: what follows from a finding does not explain it."""
     after = {f.id for f in findings if root.status == "active" and f.root == root.id}
     after = {i for i in after if root.id not in catalogue[i].relations.leads_to}
     circular = {
@@ -220,7 +220,7 @@ def _not_by_itself(
 
 
 def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule], look: Look) -> list[Brief]:
-    """The open findings at a look without words, as severe as `build` has them."""
+    """The open findings at a look, without words, as severe as `build` makes them."""
     shown = tempered({key: life for key, life in lives.items() if life.openings}, catalogue, look.made)
     return [
         Brief(i, SEVERITY[life.level], life.onset_step, life.last_step, tuple(_episode(o) for o in life.openings))
@@ -230,7 +230,7 @@ def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule], look: Look
 
 
 def at_the_end(lives: Mapping[Key, Life], case: StopCase) -> dict[Key, Life]:
-    """The lives of a run that is over: a fall that is made good is over as well, as no row comes that would show it for
+    """The lives of a run that is over. A fall that is made good is closed as well, as no further row will show it for
     longer."""
     over = {f.id for f in briefly(lives, case.catalogue, case.look) if healed(case, f)}
     return {key: closed(life, case.look.n) if key[0] in over and life.level else life for key, life in lives.items()}
@@ -248,7 +248,7 @@ def _spell(rule: Rule, life: Life, look: Look) -> Spell:
 
 
 def _until_seen(onset: int | None, look: Look) -> int:
-    """Steps from a peak of validation, at which its fall is dated, to the next evaluation."""
+    """Steps from a validation peak, to which its fall is dated, to the next evaluation."""
     held_out = look.series("val_score")
     if onset is None or held_out is None:
         return 0
@@ -257,8 +257,8 @@ def _until_seen(onset: int | None, look: Look) -> int:
 
 
 def _at_last(ground: Ground) -> Ground:
-    """The ground as it was when causes were tested last: they look at whole columns. A function of the rows alone, so
-    that rows read one by one and all at once are judged alike."""
+    """The ground as it was when causes were last tested, because tests look at whole columns. It depends on the rows
+    alone, so rows read one by one and all at once are judged alike."""
     rows = whole_parts(ground.look.n, ANEW)
     rows -= rows % ANEW_ROWS
     if not 0 < rows < ground.look.n:
@@ -268,12 +268,12 @@ def _at_last(ground: Ground) -> Ground:
 
 
 def _by(spell: Spell, look: Look) -> Spell:
-    """As it was known at a look; of one that began later its beginning."""
+    """The spell as it was known at a look; if it began later, it ends where it begins."""
     return structs.replace(spell, end=min(spell.end, max(look.step, spell.onset or 0)))
 
 
 def _widest(spells: Mapping[Key, Spell]) -> dict[str, Spell]:
-    """From the first onset of a rule, for any subject, to its last end."""
+    """For each rule, the spell from its first onset to its last end, over all subjects."""
     out: dict[str, Spell] = {}
     for (rule, _), spell in spells.items():
         other = out.get(rule, spell)
@@ -285,17 +285,17 @@ def _widest(spells: Mapping[Key, Spell]) -> dict[str, Spell]:
 
 
 class _Teller(Struct, frozen=True):
-    """Makes findings of lives, with all that they rest on."""
+    """Builds findings from lives, with everything that they rest on."""
 
     catalogue: Mapping[str, Rule]
     ground: Ground
-    before: Ground  # on which the causes of what began by then are tested
+    before: Ground  # tests the causes of findings that began by then
     shapes: _Shapes
     kept: Kept
     guard: Guard
 
     def advice(self, key: Key, life: Life) -> Advice:
-        """What the finding comes from by what is known now, or was when it began."""
+        """Causes and fixes of the finding, by what is known now or was known when causes were last tested."""
         rule, severity = self.catalogue[key[0]], SEVERITY[life.level or life.peak]
         spell, began = _spell(rule, life, self.ground.look), life.onset_step
         known = began is None or began <= self.before.look.step
@@ -305,7 +305,7 @@ class _Teller(Struct, frozen=True):
         return self.kept.advice(key, rule, severity, ground, spell, self.guard)
 
     def finding(self, key: Key, life: Life, advice: Advice, root: str | None, beside: Sequence[Remark]) -> Finding:
-        """`beside`: remarks of other metrics, which are evidence, too."""
+        """`beside`: remarks on other metrics, which are evidence, too."""
         assert life.signal is not None
         rule, subject = self.catalogue[key[0]], key[1]
         look, guard, active = self.ground.look, self.guard, life.level > 0
@@ -352,14 +352,14 @@ class _Teller(Struct, frozen=True):
 
 
 def _since_eased(life: Life, look: Look) -> str:
-    """Why a finding is still open although its condition no longer holds, and from which step its numbers are."""
+    """A note that the condition of an open finding no longer holds, and from which step its numbers are."""
     if life.level == 0 or life.last_step >= look.step:
         return ""
     return f" This was last so at step {life.last_step}" + ("." if life.eased else ", and these numbers are of then.")
 
 
 def _fixes(signal: Signal, advised: Sequence[Fix]) -> tuple[Fix, ...]:
-    """Those of what the signal itself names come first. If it names causes, those of the page do not count."""
+    """The fixes that the signal itself names come first. If the signal names causes, those of the page do not count."""
     if Mark.INTERRUPTED in signal.marks:
         return signal.fixes
     if not signal.causes:
@@ -369,7 +369,7 @@ def _fixes(signal: Signal, advised: Sequence[Fix]) -> tuple[Fix, ...]:
 
 
 def _of_proven(advised: Sequence[Fix]) -> list[Fix]:
-    """Without what is asked for only while no cause is proven."""
+    """The fixes without those that are suggested only while no cause is proven."""
     return [fix for fix in advised if not fix.act.startswith(TELL)]
 
 
@@ -378,8 +378,8 @@ def _episode(o: Opening) -> Episode:
 
 
 class _Shapes(dict[str, Evidence | None]):
-    """The shape of each metric as evidence without further words, worked out once: several findings stand on the same
-    ones. None for a metric that is not logged."""
+    """The shape of each metric as evidence without further words, computed once as several findings use the same
+    metric. None for a metric that is not logged."""
 
     def __init__(self, look: Look, window: int | None, trends: Trends) -> None:
         self._look, self._window, self._trends = look, window, trends
@@ -395,12 +395,12 @@ class _Shapes(dict[str, Evidence | None]):
         shape = describe(series, self._window, self._trends)
         first, mid, last, slope = map(_known, (shape.first, shape.mid, shape.last, shape.slope))
         if first is not None and last is not None and slope is not None and slope * (last - first) < 0:
-            slope = None  # it rose and fell: one slope would tell the opposite of both ends
+            slope = None  # it rose and fell: one slope would contradict its ends
         return Evidence(name, series.key, first, mid, last, slope, shape.word)
 
 
 def _points(look: Look, name: str) -> Series | None:
-    """A metric as logged, but for rows in which it was not measured: what the tables show."""
+    """A metric as logged, without the rows in which it was not measured: what the tables show."""
     series = look.logged(name)
     return None if series is None else without(series, name, look.gaps)
 

@@ -1,4 +1,5 @@
-"""Fixes that go back to a checkpoint: what is known of one is told, and nothing is asked that the report answers."""
+"""Fixes that go back to a checkpoint. They name the checkpoint that is known, and ask for nothing that the report
+answers."""
 
 from __future__ import annotations
 
@@ -12,19 +13,19 @@ START = "Start again from {}, as no step beats it"
 START_BY_REWARD = "Start again from {}, as the train reward was no lower then"
 COMPARE = "Evaluate {}, too, as it may be better than step"
 GOES_ON = 2
-"""A log whose first step is later than so many of its intervals goes on from a checkpoint."""
+"""A log whose first step comes later than this many of its step intervals continues from a checkpoint."""
 
 
 def began_from(clock: Clock) -> str:
-    """What the first step of a log was made from, in words."""
+    """What the first step of a log started from, in words."""
     if clock.first_step <= GOES_ON * clock.stride:
         return "the model that training began with"
     return f"the checkpoint that this log goes on from at step {clock.first_step}"
 
 
 def going_back(finding: Finding, best: BestCheckpoint | None, rises: bool, origin: str) -> Finding:
-    """The finding with these fixes as this run has them, behind all others if no checkpoint was found. `rises`:
-    validation does, so that what comes next is better than what was best so far. `origin`: see `began_from`."""
+    """The finding with these fixes adapted to this run; they come after all others if no checkpoint was found. `rises`:
+    validation is rising, so what comes next is better than the best so far. `origin`: see `began_from`."""
     if not any(fix.act in (COPY_BEST, GO_BACK, USE_BEST) for fix in finding.fixes):
         return finding
     saved = best is not None and best.path is not None

@@ -1,4 +1,4 @@
-"""What a drill-down shows about one step of a run. It is computed on request, as it is too slow for every row."""
+"""What a drill-down shows about one step of a run, computed on request as it is too slow for every row."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from rltui.run.table import Floats
 BEFORE = 100  # rows
 AFTER = 20
 LEAST = 20  # points around the step
-CLEAR = 5.0  # sd of the noise; of 20 metrics in which nothing happens one or two reach 3
-EDGE = 5  # points of the first and last level; an onset right at the edge is none
+CLEAR = 5.0  # sd of the noise; of 20 metrics in which nothing happens, one or two reach 3
+EDGE = 5  # points of the first and last level; an onset right at the edge does not count
 LEAST_NOISE = 0.02  # of the level before: a schedule has no noise of its own
 LINE = 20  # points before the onset that show a course which goes on
 
@@ -40,12 +40,12 @@ WATCHED = (
     *("response_length_mean", "response_clip_ratio", "aborted_ratio", "vf_loss", "lr", "time_per_step_s"),
     *("num_turns_mean", "tool_failure_rate", "staleness_mean"),
 )
-"""The metrics that are compared. If several change at one step they keep this order, which is the usual one from cause
+"""The metrics that are compared. If several change at one step, they keep this order, which is the usual one from cause
 to effect."""
 
 
 class FirstMover(Struct, frozen=True):
-    """A metric that changed around the step: when, from which level to which, in sd of its own noise."""
+    """A metric that changed around the step: when, from which level to which, and by how many sd of its own noise."""
 
     metric: str
     step: int
@@ -62,7 +62,7 @@ class FirstMover(Struct, frozen=True):
 def first_moves(look: Look, step: int, metrics: Iterable[str] = WATCHED) -> tuple[FirstMover, ...]:
     """The metrics that moved in the 100 rows before `step` and the 20 after it, in the order in which they began.
 
-    Rows after the look do not count. A metric is left out where its change is within its noise.
+    Rows after the look do not count. A metric is left out if its change is within its noise.
     """
     found = [move for name in metrics if (move := _move(look, name, step)) is not None]
     order = {name: i for i, name in enumerate(metrics)}
@@ -86,7 +86,7 @@ def _move(look: Look, name: str, step: int) -> FirstMover | None:
 
 
 def _continued(x: Floats, cut: int) -> float:
-    """The level to which the course before the onset would have led: a schedule or a steady drift is no change."""
+    """The level to which the course before the onset would have led: a schedule or a steady drift is not a change."""
     if cut < LINE:
         return median(x[:cut])
     t = np.arange(cut, dtype=np.float64)
@@ -95,9 +95,9 @@ def _continued(x: Floats, cut: int) -> float:
 
 
 class Insight(Struct, frozen=True):
-    """At a step: what moved before it (in the order in which it began), the case of KL and reward, what going on is
-    worth (None: no plan or too few points), what must hold whatever the task, and what comes if it goes on like
-    this."""
+    """For a step: what moved before it (in the order in which it began), the case of KL and reward, what continuing is
+    worth (None: no plan or too few points), what must hold for any task, and what comes if the run continues like this.
+    """
 
     step: int
     moves: tuple[FirstMover, ...]
@@ -105,17 +105,17 @@ class Insight(Struct, frozen=True):
     worth: Worth | None
     invariants: tuple[Invariant, ...]
     forecasts: tuple[Forecast, ...]
-    slow: SlowStep | None = None  # why this very step was slow; None: it was not, or nobody can tell
+    slow: SlowStep | None = None  # why this very step was slow; None: it was not, or the cause is unknown
     waits: Waits | None = None  # trainer and sampler of an asynchronous run
     shares: tuple[OwnShare, ...] = ()  # phases against this run's own earlier steps
     rewards: RewardValues | None = None  # binary or graded, and the share of the better value
     constants: tuple[Constant, ...] = ()  # between reward and loss, with number format and what maths needs
-    moved: tuple[Moved, ...] = ()  # since the start, whatever the verdict makes of it
+    moved: tuple[Moved, ...] = ()  # since the start, whatever the verdict says
     failed: tuple[CheckFailed, ...] = ()  # which of these raised
 
 
 def worst(findings: Sequence[Finding]) -> Finding | None:
-    """The open root finding that a reader asks about first: the worst, among equals the first; None if there is
+    """The open root finding that a reader asks about first: the worst, or the first of several equals; None if there is
     none."""
     roots = [f for f in findings if f.status == "active" and f.root is None and f.severity != "info"]
     return next((f for f in roots if f.onset_step is not None), None)
@@ -129,8 +129,8 @@ def insight(
     catalogue: Mapping[str, Rule],
     seen: Measured,
 ) -> Insight:
-    """`look` holds the rows that may be looked at, `findings` and `decision` are what was said of them; `around` is the
-    step whose causes are asked for; `seen`: what was measured of the machine."""
+    """`look` holds the rows that may be used, `findings` and `decision` are the results of their diagnosis; `around` is
+    the step whose causes are wanted; `seen`: what was measured of the machine."""
     active = [f for f in findings if f.status == "active"]
     guard = Guard()
     ask = guard.ask
