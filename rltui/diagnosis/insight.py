@@ -105,7 +105,7 @@ class Insight(Struct, frozen=True):
     worth: Worth | None
     invariants: tuple[Invariant, ...]
     forecasts: tuple[Forecast, ...]
-    slow: SlowStep | None = None  # why this very step was slow; None: it was not, or the cause is unknown
+    slow: SlowStep | None = None  # why this very step was slow; None: it was not, or too little is known
     waits: Waits | None = None  # trainer and sampler of an asynchronous run
     shares: tuple[OwnShare, ...] = ()  # phases against this run's own earlier steps
     rewards: RewardValues | None = None  # binary or graded, and the share of the better value

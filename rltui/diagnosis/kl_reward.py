@@ -1,8 +1,8 @@
-"""KL, reward and validation together: which case of the table the run is in now.
+"""KL, reward and validation together: the case of the table that the run is in now.
 
-Each course is how the metric moves now, so that no old gain is told beside a new loss. If it stands still now, it is
-the course since the start, as in all other sentences. If a warning about one of them is open, its judgement counts. A
-course that differs from the one since the start is told as "lately".
+Each course is how the metric moves now, so that an old gain is not reported beside a new loss. If the metric is flat
+now, the course since the start counts, as in all other sentences. If a warning about one of the three is open, the
+warning decides. A course that differs from the one since the start is marked "lately".
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from rltui.rules.traits import Trait
 
 Way = Literal["up", "flat", "down", "high", "mixed", "none"]
 
-LEAST = 30  # rows below which the trend test says nothing
-APART = 10  # evaluations of which the first and the last window have none in common
-BREAK_SE = 6.0  # standard errors between both ends of them: a break near the end
-BREAK_TIMES = 1.5  # and so many times the other end: a level KL that wanders for long comes to 6 errors too
-HIGH_KL = 0.15  # nats per token: beyond it a level KL is far from the reference
+LEAST = 30  # rows below which the trend test shows nothing
+APART = 10  # from this many evaluations on, the first and the last window do not overlap
+BREAK_SE = 6.0  # standard errors between the levels before and after a break near the end
+BREAK_TIMES = 1.5  # and this ratio of the two: a level KL that wanders for long also reaches 6 errors
+HIGH_KL = 0.15  # nats per token: above it, a level KL is far from the reference
 
 
 class KlRewardCase(Struct, frozen=True):
     """`kl`: "high" is level and far from the reference. "mixed": since the start up on some validation sets and down on
-    others. "none": not logged, off, or too few rows. `id` None: outside
-    the table. `lately`: those of the three that went another way since the start, `young`: those that are logged and
-    have too few values to tell a course, `unsure`: those of so few values that a change may hide in their noise."""
+    others. "none": not logged, off, or too few rows. `id`: None if outside the table. `lately`: those of the three
+    whose course since the start differs; `young`: those that are logged but have too few values to show a course;
+    `unsure`: those with so few values that a change may hide in their noise."""
 
     kl: Way
     reward: Way
@@ -50,7 +50,7 @@ class KlRewardCase(Struct, frozen=True):
 
     @property
     def courses(self) -> tuple[tuple[str, str], ...]:
-        """The name of each of the three, and its course in words."""
+        """The name of each of the three and its course in words."""
         found = (
             ("KL", "kl", self.kl),
             ("reward", "reward", self.reward),
@@ -69,7 +69,7 @@ class KlRewardCase(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """One line: the three courses and how they read."""
+        """One line: the three courses and what they mean."""
         moves = ", ".join(f"{name} {way}" for name, way in self.courses)
         return f"{moves}: {self.reading}" + (f". {capital(self.advice)}" if self.advice else "")
 
@@ -78,10 +78,11 @@ UNKNOWN_CASE = KlRewardCase("none", "none", "none", None, "not known, as the che
 
 
 class KlRewardRow(Record):
-    """One case of the table: the ways that it covers, and the verdicts beside which its advice makes sense. `farmed`:
-    whether it may be told of a reward that stands for the task no longer, and of one that does. `few`, `few_advice`:
-    what is said instead if validation is logged and has too few evaluations yet. `held`: what is read instead if
-    validation rose and nothing shows that it still does. `says`: traits of findings that say the same."""
+    """One case of the table: the ways that it covers, and the verdicts with which its advice makes sense. `farmed`:
+    whether it covers a reward that no longer measures the task (True), one that does (False), or both. `few`,
+    `few_advice`: reading and advice instead if validation is logged but has too few evaluations yet. `held`: the
+    reading instead if validation rose and nothing shows that it still does. `says`: traits of findings that mean the
+    same."""
 
     id: str
     kl: tuple[Way, ...]
@@ -108,8 +109,8 @@ def table() -> tuple[KlRewardRow, ...]:
 
 
 def case(look: Look, decision: Decision | None = None) -> KlRewardCase:
-    """The present case. A course that no row of the table covers is told as it is. If its advice speaks
-    against the verdict, the advice is left to the verdict, and the text says so."""
+    """The present case. A course that no row of the table covers is reported as it is. If the case's advice contradicts
+    the verdict, the advice is left to the verdict, and the text says so."""
     ways: dict[str, Way] = {"kl": _kl(look), "reward": _reward(look), "validation": _validation(look)}
     lately = tuple(part for part, way in ways.items() if way not in _usual(look, part))
     young = tuple(part for part, way in ways.items() if way == "none" and _of(look, part) is not None)
@@ -138,7 +139,7 @@ def _read(
             if row.held and held_out == "up" and validation_lately(look) <= 0:
                 reading = row.held
             if not fits and not any(loud(look, trait) for trait in row.says):
-                rests = "the verdict rests on other signs"  # of a run that is broken the three tell nothing good
+                rests = "the verdict rests on other signs"  # in a broken run, the three show nothing good
                 if decision == "continue":
                     reading = f"perhaps {reading}, which no check confirms yet"
                 else:
@@ -154,7 +155,7 @@ def _read(
 
 
 def _usual(look: Look, part: str) -> tuple[Way, ...]:
-    """What may be said without "lately": the course since the start, and metrics without a course."""
+    """The ways that need no "lately": the course since the start, and the ways of metrics without a course."""
     found = _of(look, part)
     if found is None or (found.since_start is None and part != "validation"):
         return ("up", "flat", "down", "high", "mixed", "none")
@@ -172,7 +173,7 @@ def _kl(look: Look) -> Way:
     rows = lately_rows(len(kl.series))
     errors = look.facts.errors("kl_ref", rows)
     before, now = sorted(abs(level.value) for level in kl.ends(rows))
-    if abs(errors) >= BREAK_SE and now >= BREAK_TIMES * before:  # too short yet for the trend of blocks
+    if abs(errors) >= BREAK_SE and now >= BREAK_TIMES * before:  # still too short for the trend of blocks
         return _direction(1 if errors > 0 else -1)
     if _rose_as_reward_fell(look, kl):
         return "up"
@@ -182,8 +183,8 @@ def _kl(look: Look) -> Way:
 
 
 def _rose_as_reward_fell(look: Look, kl: MetricFacts) -> bool:
-    """Whether a reward that fell has a KL beside it that is higher than before the fall: it may be level since, but the
-    two have to be told of the same rows."""
+    """Whether the reward fell and the KL is higher than before the fall. The KL may be level since, but both have to be
+    reported for the same rows."""
     reward = look.facts.metric(look.reward)
     if reward is None or reward.peak is None or not loud(look, Trait.REWARD_FALLS):
         return False

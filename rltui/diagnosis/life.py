@@ -1,8 +1,8 @@
 """The life of a finding: it opens after its condition has held for a while, worsens, eases after twice as long, and is
 resolved.
 
-That a condition no longer holds is no recovery: a window forgets a jump that stays, and a trend ends on the wrong
-level. So a fault is over when its metric is back in the band of before the onset, or when the harm is made good.
+A condition that no longer holds is not a recovery: a window forgets a jump that stays, and a trend may end on the wrong
+level. So a fault is over when its metric is back in the band from before the onset, or when the harm is made good.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Key = tuple[str, str | None]
 
 
 class Opening(Struct, frozen=True):
-    """One episode. Steps and rows; `end_step` None while open; `peak` the highest level; `loud_step` where the damage
-    began that made it a warning or worse, the last time that it became one."""
+    """One episode. `end_step`: None while it is open; `peak`: the highest level; `loud_step`: where the damage began
+    that made it a warning or worse, the last time that it became one."""
 
     onset_step: int | None
     opened_step: int
@@ -40,17 +40,18 @@ class Opening(Struct, frozen=True):
 
     @property
     def begin(self) -> int | None:
-        """Step from which the episode counts: where it became loud, if it ever did, else where it was first noticed."""
+        """The step from which the episode counts: where it became loud, if it ever did, else where it was first
+        noticed."""
         return self.onset_step if self.loud_step is None else self.loud_step
 
 
 LEAK = 2
-"""So many looks are taken off for each look at which the condition does not hold: what holds at more than two of three
-looks opens in the end, what noise makes hold now and then does not."""
+"""Looks subtracted for each look at which the condition does not hold. A condition that holds at more than two of three
+looks opens in the end; one that noise fulfils now and then does not."""
 
 
 class Streak(Struct, frozen=True):
-    """Since which row a condition has held, and at how many looks; what leaked is taken off (`_scored`)."""
+    """The row since which a condition has held, and at how many looks, minus what leaked (`_scored`)."""
 
     row: int
     looks: int
@@ -62,8 +63,8 @@ NOT_RISING = (None, None, None)
 class Life(Struct, frozen=True):
     """State of one finding between looks. Immutable, so that a snapshot of all of them is a shallow copy.
 
-    `level` 0 is closed. `rising[l]` is the streak of looks at which the signal stood at level l or above;
-    `falling` the streak below the present level, `falling_to` the highest level seen in it.
+    `level` 0 is closed. `rising[l]` is the streak of looks at which the signal was at level l or above; `falling` is
+    the streak below the present level, `falling_to` the highest level seen in it.
     """
 
     level: int = 0
@@ -71,16 +72,16 @@ class Life(Struct, frozen=True):
     falling: Streak | None = None
     falling_to: int = 0
     openings: tuple[Opening, ...] = ()
-    signal: Signal | None = None  # the newest one that held, at whatever level
-    eased: Signal | None = None  # what it says now that its condition no longer holds, where it says anything
+    signal: Signal | None = None  # the newest one that held, at any level
+    eased: Signal | None = None  # what it says now that its condition no longer holds, if anything
     word: str = "open"
     word_row: int = 0
     last_step: int = 0
-    band: RecoveryBand | None = None  # where its metric has to be again; of the newest time that it became loud
+    band: RecoveryBand | None = None  # where its metric has to return to; from the last time that it became loud
 
     @property
     def quiet(self) -> bool:
-        """Closed, and its condition does not hold: it stays as it is until that holds again."""
+        """Whether it is closed and its condition does not hold: it stays unchanged until the condition holds again."""
         return not self.level and self.rising == NOT_RISING
 
     @property
@@ -89,7 +90,7 @@ class Life(Struct, frozen=True):
 
     @property
     def onset_step(self) -> int | None:
-        """Where the newest episode began, as severe as it is now."""
+        """The step at which the newest episode began at its present severity."""
         if not self.openings:
             return None
         return self.openings[-1].onset_step if 0 < self.level < WARNING else self.openings[-1].begin
@@ -100,7 +101,8 @@ UNBORN = Life()
 
 
 def after_look(before: Life, rule: Rule, recovery: Recovery | None, signal: Signal | None, look: Look) -> Life:
-    """The life of a rule's finding after one more look, with what the look says. `recovery`: by what it is over."""
+    """The life of a rule's finding after one more look. `signal`: what the rule sees at this look. `recovery`: what
+    ends the finding."""
     signal = upheld(recovery, before, signal, look)
     after = follow(before, signal, look.n, look.step, rule.hold.looks, rule.hold.rows)
     if after.level > before.level and after.signal is not None:
@@ -112,8 +114,8 @@ def after_look(before: Life, rule: Rule, recovery: Recovery | None, signal: Sign
 
 
 def _since_best(life: Life, best: int) -> Life:
-    """A life that begins no earlier than the best that its newest sentence names: it was dated by fewer values, or by
-    another sign of the same fault."""
+    """The life, made to begin no earlier than the best that its newest sentence names: it was dated by fewer values, or
+    by another sign of the same fault."""
     opening = life.openings[-1]
     if opening.begin is None or opening.begin >= best:
         return life
@@ -122,8 +124,8 @@ def _since_best(life: Life, best: int) -> Life:
 
 
 def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, rows: int) -> Life:
-    """The state after one more look at `n` rows. `looks` and `rows`: for how long a level must hold before it counts,
-    in a run of 200 rows; for twice as long it must be gone. In a shorter run both are shorter in proportion."""
+    """The state after one more look at `n` rows. `looks` and `rows`: how long a level must hold before it counts, in a
+    run of 200 rows; it must be gone for twice as long to end. In a shorter run both are proportionally shorter."""
     now = signal.level if signal is not None else 0
     if not now and life.quiet:
         return life
@@ -133,7 +135,7 @@ def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, row
     rising = (
         _scored(one, now >= 1, looks, row),
         _scored(two, now >= 2, looks, row),
-        _scored(three, now >= 3, looks, n),  # that it holds says nothing of how long it has been as bad as this
+        _scored(three, now >= 3, looks, n),  # how long it has held does not show how long it has been this bad
     )
     reached, least, needed = 0, n + 1 - capped(rows, n), _needed(looks, rows, n)
     for i, streak in enumerate(rising):
@@ -159,13 +161,13 @@ def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, row
 
 
 def _needed(looks: int, rows: int, n: int) -> int:
-    """At how many looks a condition must hold: as many as are asked for, but of a long run, whose looks lie rows apart,
-    no more than as many rows span, two at least. Five looks are 5 rows of 100, and 50 of 1,000."""
+    """At how many looks a condition must hold: `looks`, but in a long run, whose looks are rows apart, no more than
+    that many rows span, and at least two. Five looks span 5 rows of 100, and 50 of 1,000."""
     return min(looks, max(2, 1 + ceil(max(rows, looks) / look_distance(n))))
 
 
 def in_words(life: Life, rule: str, guard: Guard) -> Life:
-    """With the words of its signals made: what makes them holds the look that they are of, which is over."""
+    """The life with the words of its signals made. Unmade words would keep their look, which is over, in memory."""
     signal, eased = _in_words(life.signal, rule, guard), _in_words(life.eased, rule, guard)
     return life if signal is life.signal and eased is life.eased else structs.replace(life, signal=signal, eased=eased)
 
@@ -177,8 +179,8 @@ def _in_words(signal: Signal | None, rule: str, guard: Guard) -> Signal | None:
 
 
 def _scored(before: Streak | None, holds: bool, looks: int, row: int) -> Streak | None:
-    """A condition near its threshold holds at most looks and not at each of them: it counts up while it holds, and
-    leaks while it does not. `row`: since when it holds, as this look sees it."""
+    """The streak after one more look. It counts up while the condition holds and leaks while it does not, as a
+    condition near its threshold holds at most looks but not at all. `row`: since when it holds, by this look."""
     if holds:
         return Streak(row, 1) if before is None else Streak(before.row, min(looks, before.looks + 1))
     left = 0 if before is None else before.looks - LEAK
@@ -211,7 +213,7 @@ def _raise(life: Life, signal: Signal | None, level: int, n: int, step: int) -> 
 
 
 def closed(life: Life, n: int) -> Life:
-    """The finding as over, though it was not for as long as that is waited for."""
+    """The finding as over, without waiting for as long as usual."""
     return _lower(life, 0, n)
 
 
@@ -234,7 +236,7 @@ def _lower(life: Life, to: int, n: int) -> Life:
 
 
 def _word(life: Life, n: int) -> Life:
-    """A finding that has not moved for a while is steady."""
+    """The life, called "steady" if it has not changed for a while."""
     quiet = max(20, life.word_row // 10)
     if life.word in ("open", "worse", "better") and n - life.word_row > quiet:
         return structs.replace(life, word="steady")
@@ -242,18 +244,19 @@ def _word(life: Life, n: int) -> Life:
 
 
 NOTICE_ROWS = 200
-"""Points before the present in which the change point of a notice is sought: as far as a trend looks back."""
+"""The newest points that are searched for the change point of a notice: as far as a trend looks back."""
 
 LOUD_ROWS = 50
-"""Points before the row from which on the loud condition held. Its medians and trends lag behind what they judge, so
-the damage began before that row; a wider window would find the learning before the damage instead."""
+"""Points searched before the row from which the loud condition held. Its medians and trends lag behind what they judge,
+so the damage began before that row; a wider window would find the learning before the damage instead."""
 
 EDGE = 0.2
-"""A change point in this first share of the window says that the change began before it: the window then doubles."""
+"""A change point in this first share of the window shows that the change began before the window, which then doubles.
+"""
 
 
 def dated(after: Life, before: Life, signal: Signal, look: Look) -> Life:
-    """The newest opening of a finding that was just raised, with the steps at which it began and became loud."""
+    """The life of a finding that was just raised, with the steps at which its newest opening began and became loud."""
     if before.level == 0 and (resumed := _never_over(after, signal)) is not None:
         return resumed
     opening = after.openings[-1]
@@ -276,14 +279,14 @@ def dated(after: Life, before: Life, signal: Signal, look: Look) -> Life:
             step = _became_loud(signal, look, held.row if held is not None else look.n)
         step = opening.onset_step if step is None else at(step)
         told = opening.loud_step if before.level >= WARNING and not undated else None
-        earlier = step if step is None or told is None else min(step, told)  # that it is worse now moves no date on
+        earlier = step if step is None or told is None else min(step, told)  # getting worse moves no date later
         opening = structs.replace(opening, loud_step=earlier)
     return structs.replace(after, openings=(*after.openings[:-1], opening))
 
 
 def _left_zero(signal: Signal, look: Look) -> int | None:
-    """The first step at which the metric of a finding is not exactly 0, if it was so before and is not now: nothing of
-    it began while there was nothing."""
+    """The first step at which the metric of a finding is not exactly 0, if it was 0 before and is not now: the finding
+    cannot have begun while the metric was 0."""
     series = None if signal.moved is None else look.series(signal.moved)
     if series is None or series.values[0] != 0 or series.values[-1] == 0:
         return None
@@ -292,8 +295,8 @@ def _left_zero(signal: Signal, look: Look) -> int | None:
 
 
 def _never_over(after: Life, signal: Signal) -> Life | None:
-    """The finding with its last two episodes as one, if the newest one began, by what is seen now, before the other
-    ended, and was over for less long than that had stood: noise hid it for a while. None if they are two."""
+    """The finding with its last two episodes joined, if by present data the newest began before the other ended, and
+    the gap is shorter than the earlier episode: noise hid it for a while. None if they are two."""
     if len(after.openings) < 2:
         return None
     last, newest = after.openings[-2:]
@@ -313,9 +316,9 @@ def _noticed(signal: Signal, look: Look) -> int | None:
 
 
 def _became_loud(signal: Signal, look: Look, row: int) -> int | None:
-    """A finding becomes loud where its own metric breaks away or, if that was long before, where the damage beside it
-    begins. None if neither turned: then what was noticed has only lasted too long. `row`: since when it has been loud.
-    """
+    """The step at which a finding became loud: where its own metric breaks away or, if that was long before, where the
+    damage beside it begins. None if neither turned: then what was noticed has only lasted too long. `row`: since when
+    it has been loud."""
     for name in dict.fromkeys((signal.moved, signal.hurt)):
         series = None if name is None else look.series(name)
         if series is None:
@@ -339,21 +342,21 @@ def _became_loud(signal: Signal, look: Look, row: int) -> int | None:
 
 
 MIXED, OF_SWAYS = 0.5, 4.0
-"""How far the values before and after a turn must lie apart even where they mix, and how many sd of the noise from row
-to row their medians do."""
+"""How far the values before and after a turn must lie apart even if they mix, and by how many sd of the row-to-row
+noise their medians must differ."""
 
 
 def _turned_in_noise(x: Floats, at: int, clear: float) -> tuple[int, float]:
-    """The turn of the running medians of values that mix, as they sway from row to row, if they have moved by far more
-    than they swayed before it: the KL of a few short answers does so."""
+    """The turn of the running medians, for values that mix because they sway from row to row, if they have moved by far
+    more than they swayed before the turn. The KL of a few short answers does so."""
     if clear < MIXED or abs(median(x[at:]) - median(x[:at])) < OF_SWAYS * sd_d(x[:at]):
         return at, clear
     return first_turn(running_medians(x))
 
 
 def _under_way(x: Floats, rows: int, at: int) -> bool:
-    """What the newest `rows` turn to at index `at` had begun before them: ahead of the turn they stand apart from what
-    was before, and went there at no less than half the rate."""
+    """Whether the turn at index `at` of the newest `rows` had begun before them: ahead of the turn they already differ
+    from the values before, and they moved there at no less than half the rate."""
     before, window = x[: len(x) - rows][-LOUD_ROWS:], x[len(x) - rows :]
     head, after = window[:at], window[at:]
     if min(len(head), len(before)) < POINTS_BEFORE or apart(before, head) < CLEAR:
@@ -369,14 +372,15 @@ def _step(series: Series, at: int, rows: int) -> int:
 
 POINTS_BEFORE = 5
 NEWEST = 10
-"""How many of the newest points since the onset give the present value: one good row is no recovery."""
+"""How many of the newest points since the onset give the present value: one good row is not a recovery."""
 SPREAD = 4.0
-"""Sd of the noise that a band holds beside its middle, at least: of a noisy metric a factor may be less than that."""
+"""The least width of a band beside its middle, in sd of the noise: for a noisy metric, a factor may give less than
+that."""
 
 
 def band_of(rule: Recovery | None, life: Life, look: Look) -> RecoveryBand | None:
-    """The band of an episode that has just become loud; None if the rule has none, or if too few points were logged
-    before the onset or they stood at 0."""
+    """The band of an episode that has just become loud. None if the rule has no recovery, if too few points were logged
+    before the onset, or if they were 0."""
     onset = life.onset_step
     metric = None if rule is None else look.facts.metric(rule.metric)
     level = None if metric is None or onset is None else metric.before(onset)
@@ -393,7 +397,7 @@ def band_of(rule: Recovery | None, life: Life, look: Look) -> RecoveryBand | Non
 
 
 def told_band(band: RecoveryBand, look: Look) -> RecoveryBand:
-    """The band with the value now, for a report."""
+    """The band with its present value and text, for a report."""
     now = _now(band, look)
     text = f"{metrics()[band.metric].label} is back {band.side} {num(band.edge)}: "
     text += f"it was {num(band.before)} before step {band.onset_step} and is {num(now)} now"
@@ -401,7 +405,7 @@ def told_band(band: RecoveryBand, look: Look) -> RecoveryBand:
 
 
 def upheld(rule: Recovery | None, life: Life, signal: Signal | None, look: Look) -> Signal | None:
-    """What a rule says, but no less than a warning while the fault stands that made it loud."""
+    """A rule's signal, raised to at least a warning while the fault that made it loud lasts."""
     if rule is None or life.level < WARNING or life.band is None or (signal is not None and signal.level >= WARNING):
         return signal
     newest = life.signal if signal is None else signal

@@ -1,4 +1,4 @@
-"""Which findings a run has lived with: what set in later is told before them."""
+"""Which findings a run has lived with: those that set in later are listed before them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from rltui.rules.traits import Trait
 
 
 def lived_with(findings: Sequence[Finding], look: Look, catalogue: Mapping[str, Rule]) -> set[str]:
-    """Ids of what is about no score and was so from the start and led to nothing that is open, or was so for long
-    before a score fell, and led to none that did, or beside which the reward rose until something else set in: what
-    changed later is told before it, if it is more than a matter of cost, or did harm."""
+    """Ids of root findings about anything but a score that the run has lived with. A finding counts if it was there
+    from the start and led to no open one, or was there long before a score fell and did not lead to the fall, or if the
+    reward rose beside it until something else set in. Empty unless what changed later is more than a matter of cost, or
+    did harm: only then is it listed first."""
     first = look.facts.clock.first_step
     until = first + AT_THE_START * (look.step - first)
     loud = [f for f in findings if f.status == "active" and SEVERITY_RANK[f.severity] > 0]
@@ -32,7 +33,7 @@ def lived_with(findings: Sequence[Finding], look: Look, catalogue: Mapping[str, 
     before = fell - dating_tolerance(look.made)
     out |= {f.id for f in old if hurt and f.id not in hurt and (f.onset_step or 0) < before}
     news = [f.onset_step for f in alone if f in loud and f.onset_step is not None and not _no_news(catalogue[f.id])]
-    led = {f.root for f in loud}  # a note is no harm
+    led = {f.root for f in loud}  # a note is not harm
     out |= {f.id for f in old if f.id not in led and _paid_until(f.onset_step or 0, max(news, default=0), look)}
     later = [f for f in alone if f in loud and f.id not in out]
     return out if any(Trait.COST_ONLY not in catalogue[f.id].traits or f.id in hurt for f in later) else set()
@@ -44,7 +45,7 @@ def _no_news(rule: Rule) -> bool:
 
 def _paid_until(onset: int, news: int, look: Look) -> bool:
     """Whether the reward rose, beyond its errors, from the onset of a finding to the step at which something else set
-    in: so far it did no harm."""
+    in: until then the finding did no harm."""
     reward = look.facts.metric(look.reward)
     if reward is None or onset >= news - dating_tolerance(look.made):
         return False

@@ -1,4 +1,4 @@
-"""Judges the machine, and keeps the life of what it finds. The rules keep no notes: a finding opens at once, and is
+"""Judges the machine, and keeps the life of its findings. The rules keep no notes: a finding opens at once, and is
 resolved when two looks in a row no longer see it."""
 
 from __future__ import annotations
@@ -19,44 +19,44 @@ from rltui.run.hardware import SampleColumns
 
 LOOKS = 1
 ROWS = 0
-"""A finding of the machine holds from the first look on, whether rows come or not."""
+"""A machine finding counts from the first look on, whether rows come or not."""
 
 APART_S = 60.0
 APART_SHARE = 0.05
-"""Of the past, the machine is looked at a minute apart, and further where the samples span long: this share of it."""
+"""Past looks at the machine are a minute apart, or this share of the time that the samples span if that is longer."""
 
 
 class Machine(Struct, frozen=True):
-    """What is remembered of the machine after a look at `rows` rows, the last of which was written at `time`."""
+    """What is remembered about the machine after a look at `rows` rows, the last of which was written at `time`."""
 
     lives: Mapping[Key, Life] = field(default_factory=dict)
     time: float = float("-inf")
     rows: int = 0
-    failed: Mapping[str, str] = field(default_factory=dict)  # rules that raised, at this look or before
+    failed: Mapping[str, str] = field(default_factory=dict)  # rules that raised, at this look or earlier
 
 
 def due(before: Machine, samples: SampleColumns, time: float) -> bool:
-    """Whether a past look at a row written at `time` (NaN unknown) judges the machine."""
+    """Whether a past look at a row written at `time` (NaN: unknown) judges the machine."""
     if not len(samples) or not time > samples.times[0]:
         return False
     return time - before.time >= _apart(time, samples)
 
 
 def _apart(time: float, samples: SampleColumns) -> float:
-    """Seconds between two looks at the machine at this time."""
+    """Seconds between two looks at the machine around this time."""
     return max(APART_S, APART_SHARE * (time - float(samples.times[0])))
 
 
 class Present:
-    """The machine as it stands, by every sample there is. Between the last past look and the newest sample it is looked
-    at as often as the past was: what is told depends on the samples alone, not on how often somebody asks."""
+    """The present machine, judged on every sample. Between the last past look and the newest sample it is judged as
+    often as in the past, so the result depends on the samples alone, not on how often somebody asks."""
 
     def __init__(self) -> None:
         self._past: Machine | None = None
         self._reached = Machine()
 
     def judge(self, past: Machine, seen: Measured, panel: Panel[Measured]) -> tuple[list[str], Machine]:
-        """The same as `judge_machine`; `past`: what was remembered after the last look at a row."""
+        """Returns the same as `judge_machine`. `past`: what was remembered after the last look at a row."""
         if self._past is not past:
             self._past = self._reached = past
         for time in _between(self._reached.time, seen.seen):
@@ -67,7 +67,7 @@ class Present:
 
 
 def _between(time: float, samples: SampleColumns) -> Iterator[float]:
-    """When the machine is looked at after `time` (-inf: never before), up to the newest sample."""
+    """The times after `time` (-inf: never before) at which the machine is looked at, up to the newest sample."""
     if not len(samples):
         return
     time = max(time, float(samples.times[0]))
@@ -96,6 +96,6 @@ def forecasts_of(seen: Measured, guard: Guard) -> tuple[Forecast, ...]:
 
 
 def view_of(seen: Measured, guard: Guard) -> MachineView | None:
-    """What is shown of the machine beside the findings; None where nothing was measured."""
+    """What is shown about the machine beside the findings; None if nothing was measured."""
     forecasts = forecasts_of(seen, guard)
     return MachineView(seen.phases, seen.power_use, forecasts) if seen.samples or forecasts else None

@@ -1,4 +1,4 @@
-"""What the test of a cause gives, the spell it is about, and how its numbers are named."""
+"""The outcome of a cause's test, the spell it is about, and how its numbers are named."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from rltui.plots.numbers import percent
 Answer = Literal["met", "unmet", "unknown"]
 EXACT, DECISIVE, SEEN, SET = 4, 3, 2, 1
 """Weights of a test, strongest first: more exact than other proofs of the same; as good as proof; shown by the run's
-numbers; only a setting speaks for it."""
+numbers; supported only by a setting."""
 
 
 class Outcome(Struct, frozen=True):
     """The result of a test. `text`: what was found, in numbers, or what the test would need. `part`: the member of the
     metric that it is about. `at`: the step at which something jumped. `late`: dated after what it should explain,
-    though by no more than dates may err. `long`: it had been so for long and did no harm. `finding`: the rule whose
-    finding it is, if it is one. `weak`: a mere note speaks for it, which
-    proves nothing."""
+    though within the dating error. `long`: it had been so for long and did no harm. `finding`: the rule whose finding
+    it is, if it is one. `weak`: only a note supports it, which proves nothing."""
 
     answer: Answer
     text: str
@@ -39,10 +38,10 @@ class Outcome(Struct, frozen=True):
 
 
 class Spell(Struct, frozen=True):
-    """The steps from which to which a finding was open. `onset` None: not known. `early`: by how many steps the onset
-    may be too early, as for a fall that only the next evaluation showed. `level`: the one now, or the
-    highest of one that is over; `peak`: the highest of the episode. `moved`: the metric that dates it. `heads`: the one
-    that it heads, which tells of several validation sets which it is about. `first`: the first step of the log."""
+    """The steps between which a finding was open. `onset`: None if not known. `early`: by how many steps the onset may
+    be too early, as for a fall that only the next evaluation showed. `level`: the present level, or the highest of a
+    finding that is over; `peak`: the highest of the episode. `moved`: the metric that dates it. `heads`: the metric of
+    its first evidence, which shows which of several validation sets it is about. `first`: the first step of the log."""
 
     onset: int | None
     end: int
@@ -55,12 +54,12 @@ class Spell(Struct, frozen=True):
 
     @property
     def late(self) -> int:
-        """Steps by which another onset may be dated wrongly against this one."""
+        """By how many steps another onset may be misdated against this one."""
         return dating_tolerance(self.end - self.first)
 
 
 LEVEL_POINTS = 20
-"""Newest points that tell a level, as everywhere else."""
+"""How many of the newest points give a level, as everywhere else."""
 REWARDS = ("score_mean", "reward_mean")
 
 
@@ -85,19 +84,20 @@ def missing(look: Look, name: str) -> Outcome:
 
 
 def fact_of(look: Look, name: str) -> MetricFacts | None:
-    """The facts of a metric. A trainer that logs only one of score and reward means the same by both."""
+    """The facts of a metric. If a trainer logs only one of score and reward, that one serves for both."""
     found = look.facts.metric(name)
     return look.facts.metric(look.reward) if found is None and name in REWARDS else found
 
 
 def label_in(look: Look, name: str) -> str:
-    """What a sentence calls a metric in this run: of a trainer that logs one reward, always that one."""
+    """What a sentence calls a metric in this run. If the trainer logs only one reward, always that one."""
     found = fact_of(look, name)
     return label_of(name if found is None else found.name)
 
 
 def asked_of(look: Look, name: str, spell: Spell | None) -> tuple[str, MetricFacts] | None:
-    """The facts of a metric with their label; of several validation sets the one that the finding is about, by name."""
+    """The facts of a metric with their label. If there are several validation sets, the one that the finding is about,
+    by name."""
     found, sets = fact_of(look, name), look.facts.validation_sets
     if found is None or not found.held_out or len(sets) < 2:
         return None if found is None else (label_of(found.name), found)
@@ -106,7 +106,7 @@ def asked_of(look: Look, name: str, spell: Spell | None) -> tuple[str, MetricFac
 
 
 def members(look: Look, name: str, spell: Spell | None = None) -> list[tuple[str, MetricFacts]]:
-    """The metric or its members, each with its label. Of a phase that most steps skip (such as a save) only the steps
+    """The metric or its members, each with its label. For a phase that some steps skip (such as a save), only the steps
     that ran it."""
     if name in FAMILIES:
         return [(member, alone(member, series)) for member, series in look.family(name).items() if len(series)]
@@ -121,17 +121,17 @@ def members(look: Look, name: str, spell: Spell | None = None) -> list[tuple[str
 
 
 def asked(op: str, limit: str, holds: bool) -> str:
-    """What a cause expects of a number, and whether it is so: `below 8`, `not below 8`."""
+    """What a cause expects of a number, and whether it holds: `below 8`, `not below 8`."""
     words = {">": "over", ">=": "at least", "<": "below", "<=": "at most"}
     return f"{'' if holds else 'not '}{words[op]} {limit}"
 
 
 def level_now(facts: MetricFacts, spell: Spell, points: int) -> float | None:
-    """The level of a metric at the end of a spell; None if no point is in it."""
+    """The level of a metric at the end of a spell; None if the spell holds no point."""
     return facts.median_within(spell.onset, spell.end, points)
 
 
 def around(facts: MetricFacts, spell: Spell) -> tuple[float, float | None]:
-    """The levels of a metric before a spell, or at the start of the run, and in it."""
+    """The levels of a metric before a spell (or at the start of the run) and in it."""
     before = facts.median_before(spell.onset, FIRST) if spell.onset is not None else None
     return facts.start.value if before is None else before, level_now(facts, spell, NOW_POINTS)

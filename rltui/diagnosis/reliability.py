@@ -1,7 +1,7 @@
-"""How sure a statement is: how often statements like it were right on runs whose truth is known.
+"""How sure a statement is: how often similar statements were right on runs whose truth is known.
 
 A statement is a warning or critical finding, or that there is none; `python -m tests.evaluation confidence` counts
-them. A rule with few runs of its own leans on all findings of its severity and number of rows, and these on all
+them. A rule with few runs of its own leans on all findings of its severity and number of rows, and these lean on all
 findings: each share is (right + LEANS x the wider share) / (runs + LEANS).
 """
 
@@ -20,16 +20,16 @@ from rltui.evidence.model import Severity
 
 FILE = Path(__file__).with_name("data") / "reliability.json"
 BANDS = {"1-14": 1, "15-29": 15, "30-59": 30, "60-199": 60, "200-": 200}
-"""Numbers of rows that a statement rests on, by the first of each."""
+"""Bands of the number of rows that a statement rests on, each with its first number."""
 LEANS = 10.0
-"""Runs that the wider share weighs as much as."""
+"""The wider share weighs as much as this many runs."""
 LOGGED = {"little": 0.0, "some": 0.4, "most": 0.75}
-"""What is logged of the expected metrics, by the least share of them."""
+"""How many of the expected metrics are logged: each class with its least share."""
 GUESS = 0.5
 """The share if nothing was measured."""
 SURE = 0.95
-"""Of the statements that were to be right in 98 to 99 of 100 runs by the counts of one kind of source, 92 to 97 were so
-in runs of another: nothing is stated to be surer than that."""
+"""The highest confidence that is ever stated. Statements that should be right in 98 to 99 of 100 runs by the counts of
+one kind of source were right in 92 to 97 runs of another."""
 
 Count = Annotated[int, Meta(ge=0)]
 
@@ -42,8 +42,8 @@ class Counts(Record):
 
 
 class Reliability(Record):
-    """`loud`: findings by severity and band of rows; `clear`: that there is none, by how much of what is expected
-    is logged, and by band; `rules`: findings of one rule."""
+    """`loud`: findings by severity and band of rows; `clear`: statements that there is none, by the share of expected
+    metrics logged, and by band; `rules`: findings of one rule."""
 
     how: Annotated[str, Meta(min_length=1)]
     command: Annotated[str, Meta(min_length=1)]
@@ -70,20 +70,21 @@ def _class(classes: Mapping[str, float], value: float) -> str:
 
 
 def of_finding(rule: str, severity: Severity, rows: int, known: Reliability | None = None) -> float:
-    """That a finding of this rule names what is wrong. A note is as sure as a warning of its rule."""
+    """How sure it is that a finding of this rule names what is wrong. A note is as sure as a warning of its rule."""
     kind = "critical" if severity == "critical" else "warning"
     return _shipped_of_finding(rule, kind, band(rows)) if known is None else _of_finding(rule, kind, band(rows), known)
 
 
 def of_clear(rows: int, share: float, known: Reliability | None = None) -> float:
-    """That nothing is wrong where no finding is loud. `share`: of the expected metrics, how many are logged."""
+    """How sure it is that nothing is wrong if no finding is loud. `share`: the share of the expected metrics that is
+    logged."""
     by = (reliability() if known is None else known).clear.get(logged(share), {})
     return _stated(_leaning(by.get(band(rows)), _all(by.values())))
 
 
 @lru_cache(maxsize=1024)
 def _shipped_of_finding(rule: str, kind: str, rows: str) -> float:
-    """Remembered: asked for every finding on every row."""
+    """Cached, as it is computed for every finding on every row."""
     return _of_finding(rule, kind, rows, reliability())
 
 
@@ -98,7 +99,7 @@ def _leaning(own: Counts | None, wider: float) -> float:
 
 
 def _all(counts: Iterable[Counts]) -> float:
-    """The share of all of them, which leans on a guess."""
+    """The share over all counts, which leans on a guess."""
     found = list(counts)
     return _leaning(Counts(sum(c.right for c in found), sum(c.runs for c in found)), GUESS)
 

@@ -1,9 +1,10 @@
-"""Remarks: moves of metrics, alone and together, that published guides call findings. All that moved since the start.
+"""Remarks: moves of metrics, alone and together, that published guides call findings. Also all that moved since the
+start.
 
 Here they are lines beside a rule's own evidence, never findings: each names the rule that it belongs to. A metric has
-moved only where the change stands out of its own noise, where it follows the step, and where it is large enough; the
-limits of share and correlation are the guides' own, the noise floor is ours (a correlation above .4 appears in a third
-of short series in which nothing happens).
+moved only if the change exceeds its own noise, follows the step, and is large enough. The limits of share and
+correlation are the guides' own; the noise floor is ours (a correlation above .4 appears in a third of short series in
+which nothing happens).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from rltui.prose import listed
 from rltui.rollouts.samples import SampleStats
 
 NUMBERS = ("length_mean", "distinct_2", "reward_mean")
-"""Fields that are no shares."""
+"""Fields that are not shares."""
 
 
 _DATA = Path(__file__).with_name("data")
@@ -57,8 +58,8 @@ def confirmations() -> tuple[Confirmation, ...]:
 
 
 def confirmed(findings: Iterable[Finding], seen: Sampled, guard: Guard) -> tuple[Finding, ...]:
-    """The findings, those that samples bear out with `basis` "samples" and the numbers as evidence. Only samples from
-    the finding's onset on speak for it; what the config proves stays proven by the config."""
+    """The findings; those that samples confirm get `basis` "samples" and the numbers as evidence. Only samples from the
+    finding's onset on count; what the config proves stays proven by the config."""
     return tuple(guard.ask(finding.id, finding, _with_samples, finding, seen) for finding in findings)
 
 
@@ -77,7 +78,8 @@ def _with_samples(finding: Finding, seen: Sampled) -> Finding:
 
 
 def _holds(c: Confirmation, seen: Sampled) -> Evidence | None:
-    """The evidence where the newest dump (against the first one) does what is asked, beyond what chance explains."""
+    """The evidence if the newest dump (against the first one) does what the confirmation requires, beyond chance; else
+    None."""
     first, last = seen.dumps[0], seen.dumps[-1]
     was, now = getattr(first, c.field), getattr(last, c.field)
     if now is None or (c.how != "at least" and (was is None or first is last)):
@@ -100,7 +102,7 @@ def _holds(c: Confirmation, seen: Sampled) -> Evidence | None:
 
 
 def _count(d: SampleStats, field: str) -> int:
-    """Of how many samples or groups a share is."""
+    """How many samples or groups a share is computed over."""
     return d.groups if field == "zero_variance" else d.samples if field == "truncated" else d.examined
 
 
@@ -110,7 +112,7 @@ SIGNS: dict[Way, int] = {"rises": 1, "falls": -1}
 
 
 class Remark(Struct, frozen=True):
-    """`rule` is the rule that the line belongs to; `text` says what moved, with its numbers, and how it reads."""
+    """`rule`: the rule that the line belongs to; `text`: what moved, with its numbers, and what it means."""
 
     id: str
     rule: str
@@ -139,13 +141,14 @@ class Move(Struct, frozen=True):
 
     @property
     def share(self) -> float | None:
-        """Change as a share of the first window, None where that is 0."""
+        """The change as a share of the first window, None if that is 0."""
         return None if self.first == 0 else (self.last - self.first) / abs(self.first)
 
 
 class RemarkEntry(Record):
     """A remark of the catalogue. `moves`: metric, way, least share of its first window; all must hold. `kl_in`: other
-    words for runs with KL there. `unless`: not beside that remark. `without_gain_of`: only if that metric stands."""
+    words for runs with KL there. `unless`: not beside that remark. `without_gain_of`: only if that metric has not
+    gained."""
 
     id: str
     rule: str
@@ -192,7 +195,7 @@ def _remark(entry: RemarkEntry, look: Look) -> Remark | None:
 
 
 def _move(look: Look, name: str, way: Way, share: float) -> Move | None:
-    """The move of a metric this way, by at least `share` of its first window; None where noise explains it."""
+    """The move of a metric this way, by more than `share` of its first window; None if noise explains it."""
     found, sign = look.facts.metric(name), SIGNS[way]
     if found is None or sign * look.facts.errors(name) < ERRORS:
         return None
@@ -203,7 +206,8 @@ def _move(look: Look, name: str, way: Way, share: float) -> Move | None:
 
 
 def _still(look: Look, name: str | None) -> bool:
-    """Whether the metric, if one is named, is logged and is where it began. A gain of the first rows is a gain."""
+    """Whether the metric, if one is named, is logged and has not gained since it began. A gain in the first rows
+    counts."""
     if name is None:
         return True
     found = look.facts.metric(name)
@@ -211,7 +215,7 @@ def _still(look: Look, name: str | None) -> bool:
 
 
 COUNTERS = "progress"
-"""The group of what only counts up."""
+"""The group of metrics that only count up."""
 
 
 class Moved(Struct, frozen=True):
@@ -224,8 +228,8 @@ class Moved(Struct, frozen=True):
 
 
 def moved(look: Look, guard: Guard) -> tuple[Moved, ...]:
-    """Moves that stand out of the noise: remarks in the order of their catalogue, each under the first metric that it
-    speaks of, then those that no remark names, in the order of the vocabulary. Two names of one key are told once."""
+    """Moves that exceed the noise: first remarks in the order of their catalogue, each under its first metric, then
+    moves that no remark names, in the order of the vocabulary. A key with two names is listed once."""
     told = remarks(look, guard)
     said = [Moved(move.metric, move.first, move.last, remark.text) for remark in told for move in remark.moves[:1]]
     known = {name for remark in told for name in remark.metrics}

@@ -14,20 +14,20 @@ from rltui.rules.traits import Trait
 
 
 def dating_tolerance(made: int) -> int:
-    """By how many steps two onsets may be dated wrongly against each other, after so many steps of a log. What began
-    within it of something else may have begun before."""
+    """By how many steps two onsets may be misdated against each other, after `made` steps of a log. Of two findings
+    that close, either may have begun first."""
     return max(10, made // 20)
 
 
 FALLS = frozenset((Trait.REWARD_FALLS, Trait.VALIDATION_FALLS))
 """Rules about a score that fell."""
 OUTSIDE = frozenset((Trait.MEASUREMENT, Trait.MECHANICAL, Trait.COST_ONLY))
-"""Rules about what is around the policy."""
+"""Rules about things around the policy."""
 
 
 class Fired(Struct, frozen=True):
-    """What grouping needs of an open finding. `onset` in steps; config findings count as 0. `outside`: what leads its
-    causes is none of the policy."""
+    """What grouping needs of an open finding. `onset` in steps; config findings count as 0. `outside`: its leading
+    cause lies outside the policy."""
 
     id: str
     level: int
@@ -44,12 +44,12 @@ class Fired(Struct, frozen=True):
 def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], made: int) -> dict[Key, str]:
     """Symptom -> id of its root, among the findings that are open after `made` steps.
 
-    An edge of the catalogue's graph (`leads_to`; `suppresses`: one rule speaks for another) counts only if
-    the cause is a warning or worse, is no quieter than the effect and began no later (`dating_tolerance`). The graph
-    has feedback loops, so it is never walked as a tree. A fall of a score goes with what set in with it, rather than
-    with what had stood for long (`outdone`). Roots are taken greedily: first the one that explains most symptoms, then
-    the earliest, then the surest. Of a loop, which explains the same from everywhere, the one that explains most of it
-    at first hand.
+    An edge of the catalogue's graph (`leads_to`; `suppresses`: one rule speaks for another) counts only if the cause is
+    a warning or worse, is at least as severe as the effect and began no later (`dating_tolerance`). The graph has
+    feedback loops, so it is never walked as a tree. A fall of a score is assigned to what set in with it, rather than
+    to what was there for long (`outdone`). Roots are taken greedily: first the one that explains most symptoms, then
+    the earliest, then the surest. Every member of a loop explains the same, so the one that explains most of it
+    directly is taken.
     """
     worst: dict[str, Fired] = {}
     for f in fired:
@@ -60,7 +60,7 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], made: int) -> d
 
     def explains(cause: Fired, effect: Fired) -> bool:
         if effect.outside and not (cause.outside or OUTSIDE & {*catalogue[cause.id].traits}):
-            return False  # what the policy did since came of it
+            return False  # what the policy did since is its effect
         return cause.level >= max(WARNING, effect.level) and cause.onset <= effect.onset + late
 
     def effects(cause: Fired) -> set[str]:
@@ -71,11 +71,11 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], made: int) -> d
     at_first_hand = {i: effects(f) for i, f in worst.items()}
 
     def outdone(old: Fired, fall: Fired) -> bool:
-        """Whether a score fell long after the one set in, and with another that may have led to it and did not come of
-        the old one: what was lived with until then has not begun to harm by itself."""
+        """Whether a score fell long after `old` set in, but together with another finding that may have led to the fall
+        and did not follow from `old`: what was lived with until then has not begun to harm by itself."""
         if not FALLS & {*catalogue[fall.id].traits} or old.onset >= fall.onset - late:
             return False
-        told = {fall.id, *speakers[fall.id]}  # what speaks for it came of the same
+        told = {fall.id, *speakers[fall.id]}  # what speaks for it has the same cause
         return any(
             told & at_first_hand[i] and abs(f.onset - fall.onset) <= late and i not in at_first_hand[old.id]
             for i, f in worst.items()

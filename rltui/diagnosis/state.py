@@ -20,20 +20,20 @@ class State(Struct, frozen=True):
     lives: Mapping[Key, Life] = field(default_factory=dict)
     memory: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     machine: Machine = field(default_factory=Machine)
-    failed: Mapping[str, str] = field(default_factory=dict)  # rules that raised, at this look or before
+    failed: Mapping[str, str] = field(default_factory=dict)  # rules that raised, at this look or earlier
     reasons: Reasons = field(default_factory=Reasons)  # to stop
     whole: int = 0  # rows of the last look that asked all checks
-    usual: int = 0  # the rows before this one tell what is usual
+    usual: int = 0  # the rows before this one define what is usual
 
     def worded(self) -> State:
-        """With all words made, which frees the look that it was made at."""
+        """The state with all words made, which frees the look that it was made at."""
         guard = Guard(self.failed)
         lives = {key: in_words(life, key[0], guard) for key, life in self.lives.items()}
         same = all(lives[key] is life for key, life in self.lives.items())
         return self if same else replace(self, lives=lives, failed=guard.failed)
 
     def open(self) -> dict[str, int]:
-        """Highest level of each open finding."""
+        """The highest level of each open finding, by rule id."""
         levels: dict[str, int] = {}
         for (rule_id, _), life in self.lives.items():
             if life.level:
