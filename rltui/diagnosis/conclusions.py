@@ -110,7 +110,7 @@ class Conclusions:
         out_of_place = [b for b in unable if b.id not in told and b.id not in by_limits]
         able = [*self._row_rules, *by_limits, *ran_on_machine, *told]
         only_samples = [i for i in self._only_samples if i not in by_limits]
-        tried = [*able, *guard.failed]  # what failed had all that it needs
+        tried = [*able, *guard.failed]  # rules that raised had all their inputs
         out_of_place += without_input(self._catalogue, tried, only_samples, run.samples, look)
         skipped = [b for b in out_of_place if b.applies]
         blind = {b.id for b in out_of_place}

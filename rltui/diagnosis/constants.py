@@ -16,7 +16,7 @@ from rltui.run.sums import median
 
 ROWS = 50  # newest rows that are looked at
 LEAST = 5
-TOLERANCE = 0.05  # of the spread: batches are finite, and n - 1 stands where n is meant
+TOLERANCE = 0.05  # of the spread: batches are finite, and logs divide by n - 1 instead of n
 MOST_ROWS = 0.9
 
 
@@ -32,7 +32,7 @@ class RewardValues(Struct, frozen=True):
 
 
 def reward_values(look: Look) -> RewardValues:
-    """Two values a and b alone have the spread sqrt((mean - a)(b - mean)); any others have less.
+    """A reward with only the values a and b has the spread sqrt((mean - a)(b - mean)); any other reward has less.
 
     So mean, minimum, maximum and standard deviation of a batch together distinguish a binary reward from a graded one.
     """
@@ -56,7 +56,7 @@ def reward_values(look: Look) -> RewardValues:
     s = spread.values[np.searchsorted(spread.rows, rows)]
     most = np.sqrt(np.maximum(0.0, (m - a) * (b - m)))
     alike = np.abs(s - most) <= TOLERANCE * (b - a)
-    clear = most > 4 * TOLERANCE * (b - a)  # where all are alike both kinds have no spread
+    clear = most > 4 * TOLERANCE * (b - a)  # if all rewards are equal, both kinds have no spread
     if int(clear.sum()) < LEAST:
         return unknown
     if float(alike[clear].mean()) >= MOST_ROWS:
@@ -75,8 +75,8 @@ WARM = (0.6, 1.2)  # usual sampling temperatures
 
 
 class Constant(Struct, frozen=True):
-    """`format`: number format it acts in, None where nobody can tell. `needs`: what maths asks of it. `where`: the
-    config key or the place in the framework's code (its default, not read from this run)."""
+    """`format`: the number format it acts in, None if unknown. `needs`: what maths requires of it. `where`: the config
+    key or the place in the framework's code (its default, not read from this run)."""
 
     name: str
     value: float

@@ -1,4 +1,4 @@
-"""The diagnosis as a fold over looks: what it says after n rows depends on these n rows and on nothing after them.
+"""The diagnosis as a fold over looks: its result after n rows depends on these n rows and on nothing after them.
 
 Looks are made at row counts that depend on the row index alone, so rows that arrive one by one and rows read at once
 give the same findings. Rows after the last look are judged by looks that are not remembered (`_newest`).
@@ -58,7 +58,7 @@ class Engine:
         self, window: int | None = None, catalogue: Mapping[str, Rule] | None = None, until: int | None = None
     ) -> None:
         self._until = until
-        self._earlier: Engine | None = None  # judges rows at which metrics stood for other keys
+        self._earlier: Engine | None = None  # judges rows at which metrics belonged to other keys
         self.catalogue = catalogue if catalogue is not None else rules()
         self.window = window
         own = {one.rule: one.detect for one in detectors(Look) if one.rule in self.catalogue}
@@ -77,13 +77,13 @@ class Engine:
         self._revaluations = Revaluations()
         self._states: list[State] = [State()]
         self._looks = 0
-        self._logged: object = None  # by what can run was told last
+        self._logged: object = None  # what `_can_run` was last derived from
         self._can_run: list[tuple[str, Rule, Detect[Look]]] = []
         self._table: Table | None = None
         self._identity: object = None
         self._keys: dict[str, str] = {}
         self._revised: int | None = None
-        self._absent: tuple[object, int, list[str]] = (None, 0, [])  # names without a column, while all stay the same
+        self._absent: tuple[object, int, list[str]] = (None, 0, [])  # names without a column, while all stays the same
         self._samples = ColumnCache()
         self._conclusions = self._concluded_anew()
         self._near: tuple[State, State, UsualRows] | None = None
@@ -100,7 +100,7 @@ class Engine:
             return found
 
     def at(self, run: Run, rows: int) -> Diagnosis:
-        """The diagnosis as it stood after the first `rows` rows."""
+        """The diagnosis as it was after the first `rows` rows."""
         with np.errstate(all="ignore"):
             feed = self._feed(run)
             if (then := self._as_named(feed, run, rows)) is not self:
@@ -151,7 +151,7 @@ class Engine:
         return self._earlier
 
     def rewind(self, row: int) -> None:
-        """Row number `row` was revised: forgets what was concluded from it."""
+        """Forgets what was concluded from row number `row`, as it was revised."""
         self._states = [s for s in self._states if s.n <= row] or [State()]
         self._revised = row if self._revised is None else min(self._revised, row)
         self._conclusions.rewind(row)
@@ -302,7 +302,7 @@ class Engine:
         return self._can_run
 
     def _concluded(self, feed: LookFeed, state: State, rows: int, run_state: RunState | None) -> Diagnosis:
-        """`run_state`: None for a run as it stood at an earlier row."""
+        """`run_state`: None for a run as it was at an earlier row."""
         if rows > state.n:
             state = self._newest(feed, state, rows)
         return self._conclusions.of(Look(feed, rows, state.open()), state, feed.run, run_state)

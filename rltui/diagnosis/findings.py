@@ -1,4 +1,4 @@
-"""Makes the findings that people see from the life of each rule."""
+"""Builds the findings that people see from the life of each rule."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Advice(NamedTuple):
 
 
 class Kept(Struct):
-    """What is kept from one row to the next of a run under one config."""
+    """What is kept from one row to the next, for a run under one config."""
 
     trends: Trends = field(default_factory=dict)
     _beside: tuple[int, tuple[Remark, ...], dict[str, str]] = (-1, (), {})
@@ -104,7 +104,7 @@ class Kept(Struct):
         return self._where[rule.id]
 
     def rewind(self, row: int) -> None:
-        """Row number `row` was revised."""
+        """Forgets what rests on row number `row`, as it was revised."""
         self._advice.clear()
         if row < self._beside[0]:
             self._beside = -1, (), {}
@@ -203,7 +203,7 @@ def _explained(
     against = {cause.text for cause in root.causes if cause.status == "contradicted"}
 
     def weight(of: Finding) -> int:
-        return weights[of.id, of.subject] // 10 * 10  # what is tested alike weighs alike
+        return weights[of.id, of.subject] // 10 * 10  # equally strong tests weigh the same
 
     for other in sorted(findings, key=lambda f: (-weight(f), f.onset_step or 0)):
         back = other.root == root.id and other.status == "active" and root.id in catalogue[other.id].relations.leads_to
@@ -307,7 +307,7 @@ class _Teller(Struct, frozen=True):
 
     catalogue: Mapping[str, Rule]
     ground: Ground
-    before: Ground  # on which the causes of what began by then are tested
+    before: Ground  # tests the causes of findings that began by then
     shapes: _Shapes
     kept: Kept
     guard: Guard
@@ -413,7 +413,7 @@ class _Shapes(dict[str, Evidence | None]):
         shape = describe(series, self._window, self._trends)
         first, mid, last, slope = map(_known, (shape.first, shape.mid, shape.last, shape.slope))
         if first is not None and last is not None and slope is not None and slope * (last - first) < 0:
-            slope = None  # it rose and fell: one slope would tell the opposite of both ends
+            slope = None  # it rose and fell: one slope would contradict its ends
         return Evidence(name, series.key, first, mid, last, slope, shape.word)
 
 

@@ -29,8 +29,8 @@ from rltui.run.table import Floats
 BEFORE = 100  # rows
 AFTER = 20
 LEAST = 20  # points around the step
-CLEAR = 5.0  # sd of the noise; of 20 metrics in which nothing happens one or two reach 3
-EDGE = 5  # points of the first and last level; an onset right at the edge is none
+CLEAR = 5.0  # sd of the noise; of 20 metrics in which nothing happens, one or two reach 3
+EDGE = 5  # points of the first and last level; an onset right at the edge does not count
 LEAST_NOISE = 0.02  # of the level before: a schedule has no noise of its own
 LINE = 20  # points before the onset that show a course which goes on
 
@@ -40,12 +40,12 @@ WATCHED = (
     *("response_length_mean", "response_clip_ratio", "aborted_ratio", "vf_loss", "lr", "time_per_step_s"),
     *("num_turns_mean", "tool_failure_rate", "staleness_mean"),
 )
-"""The metrics that are compared. If several change at one step they keep this order, which is the usual one from cause
+"""The metrics that are compared. If several change at one step, they keep this order, which is the usual one from cause
 to effect."""
 
 
 class FirstMover(Struct, frozen=True):
-    """A metric that changed around the step: when, from which level to which, in sd of its own noise."""
+    """A metric that changed around the step: when, from which level to which, and by how many sd of its own noise."""
 
     metric: str
     step: int
@@ -95,9 +95,9 @@ def _continued(x: Floats, cut: int) -> float:
 
 
 class Insight(Struct, frozen=True):
-    """At a step: what moved before it (in the order in which it began), the case of KL and reward, what going on is
-    worth (None: no plan or too few points), what must hold whatever the task, and what comes if it goes on like
-    this."""
+    """For a step: what moved before it (in the order in which it began), the case of KL and reward, what continuing is
+    worth (None: no plan or too few points), what must hold for any task, and what comes if the run continues like this.
+    """
 
     step: int
     moves: tuple[FirstMover, ...]
@@ -105,12 +105,12 @@ class Insight(Struct, frozen=True):
     worth: Worth | None
     invariants: tuple[Invariant, ...]
     forecasts: tuple[Forecast, ...]
-    slow: SlowStep | None = None  # why this very step was slow; None: it was not, or nobody can tell
+    slow: SlowStep | None = None  # why this very step was slow; None: it was not, or too little is known
     waits: Waits | None = None  # trainer and sampler of an asynchronous run
     shares: tuple[OwnShare, ...] = ()  # phases against this run's own earlier steps
     rewards: RewardValues | None = None  # binary or graded, and the share of the better value
     constants: tuple[Constant, ...] = ()  # between reward and loss, with number format and what maths needs
-    moved: tuple[Moved, ...] = ()  # since the start, whatever the verdict makes of it
+    moved: tuple[Moved, ...] = ()  # since the start, whatever the verdict says
     failed: tuple[CheckFailed, ...] = ()  # which of these raised
 
 
@@ -129,8 +129,8 @@ def insight(
     catalogue: Mapping[str, Rule],
     seen: Measured,
 ) -> Insight:
-    """`look` holds the rows that may be looked at, `findings` and `decision` are what was said of them; `around` is the
-    step whose causes are asked for; `seen`: what was measured of the machine."""
+    """`look` holds the rows that may be used, `findings` and `decision` are the results of their diagnosis; `around` is
+    the step whose causes are wanted; `seen`: what was measured of the machine."""
     active = [f for f in findings if f.status == "active"]
     guard = Guard()
     ask = guard.ask

@@ -1,4 +1,4 @@
-"""KL, reward and validation together: which case of the table the run is in now.
+"""KL, reward and validation together: the case of the table that the run is in now.
 
 Each course is how the metric moves now, so that no old gain is reported beside a new loss. If the metric is level now,
 it is the course since the start, as in all other sentences. If a warning about one of them is open, its judgement
@@ -25,11 +25,11 @@ from rltui.rules.traits import Trait
 
 Way = Literal["up", "flat", "down", "high", "mixed", "none"]
 
-LEAST = 30  # rows below which the trend test says nothing
-APART = 10  # evaluations of which the first and the last window have none in common
-BREAK_SE = 6.0  # standard errors between both ends of them: a break near the end
-BREAK_TIMES = 1.5  # and so many times the other end: a level KL that wanders for long comes to 6 errors too
-HIGH_KL = 0.15  # nats per token: beyond it a level KL is far from the reference
+LEAST = 30  # rows below which the trend test shows nothing
+APART = 10  # from this many evaluations on, the first and the last window do not overlap
+BREAK_SE = 6.0  # standard errors between the levels before and after a break near the end
+BREAK_TIMES = 1.5  # and this ratio of the two: a level KL that wanders for long also reaches 6 errors
+HIGH_KL = 0.15  # nats per token: above it, a level KL is far from the reference
 
 
 class KlRewardCase(Struct, frozen=True):
@@ -138,7 +138,7 @@ def _read(
             if row.held and held_out == "up" and validation_lately(look) <= 0:
                 reading = row.held
             if not fits and not any(loud(look, trait) for trait in row.says):
-                rests = "the verdict rests on other signs"  # of a run that is broken the three tell nothing good
+                rests = "the verdict rests on other signs"  # in a broken run, the three show nothing good
                 if decision == "continue":
                     reading = f"perhaps {reading}, which no check confirms yet"
                 else:
@@ -172,7 +172,7 @@ def _kl(look: Look) -> Way:
     rows = lately_rows(len(kl.series))
     errors = look.facts.errors("kl_ref", rows)
     before, now = sorted(abs(level.value) for level in kl.ends(rows))
-    if abs(errors) >= BREAK_SE and now >= BREAK_TIMES * before:  # too short yet for the trend of blocks
+    if abs(errors) >= BREAK_SE and now >= BREAK_TIMES * before:  # still too short for the trend of blocks
         return _direction(1 if errors > 0 else -1)
     if _rose_as_reward_fell(look, kl):
         return "up"

@@ -71,12 +71,12 @@ class Life(Struct, frozen=True):
     falling: Streak | None = None
     falling_to: int = 0
     openings: tuple[Opening, ...] = ()
-    signal: Signal | None = None  # the newest one that held, at whatever level
-    eased: Signal | None = None  # what it says now that its condition no longer holds, where it says anything
+    signal: Signal | None = None  # the newest one that held, at any level
+    eased: Signal | None = None  # what it says now that its condition no longer holds, if anything
     word: str = "open"
     word_row: int = 0
     last_step: int = 0
-    band: RecoveryBand | None = None  # where its metric has to be again; of the newest time that it became loud
+    band: RecoveryBand | None = None  # where its metric has to return to; from the last time that it became loud
 
     @property
     def quiet(self) -> bool:
@@ -133,7 +133,7 @@ def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, row
     rising = (
         _scored(one, now >= 1, looks, row),
         _scored(two, now >= 2, looks, row),
-        _scored(three, now >= 3, looks, n),  # that it holds says nothing of how long it has been as bad as this
+        _scored(three, now >= 3, looks, n),  # how long it has held does not show how long it has been this bad
     )
     reached, least, needed = 0, n + 1 - capped(rows, n), _needed(looks, rows, n)
     for i, streak in enumerate(rising):
@@ -254,7 +254,7 @@ EDGE = 0.2
 
 
 def dated(after: Life, before: Life, signal: Signal, look: Look) -> Life:
-    """The newest opening of a finding that was just raised, with the steps at which it began and became loud."""
+    """The life of a finding that was just raised, with the steps at which its newest opening began and became loud."""
     if before.level == 0 and (resumed := _never_over(after, signal)) is not None:
         return resumed
     opening = after.openings[-1]
@@ -277,7 +277,7 @@ def dated(after: Life, before: Life, signal: Signal, look: Look) -> Life:
             step = _became_loud(signal, look, held.row if held is not None else look.n)
         step = opening.onset_step if step is None else at(step)
         told = opening.loud_step if before.level >= WARNING and not undated else None
-        earlier = step if step is None or told is None else min(step, told)  # that it is worse now moves no date on
+        earlier = step if step is None or told is None else min(step, told)  # getting worse moves no date later
         opening = structs.replace(opening, loud_step=earlier)
     return structs.replace(after, openings=(*after.openings[:-1], opening))
 
@@ -340,8 +340,8 @@ def _became_loud(signal: Signal, look: Look, row: int) -> int | None:
 
 
 MIXED, OF_SWAYS = 0.5, 4.0
-"""How far the values before and after a turn must lie apart even where they mix, and how many sd of the noise from row
-to row their medians do."""
+"""How far the values before and after a turn must lie apart even if they mix, and by how many sd of the row-to-row
+noise their medians must differ."""
 
 
 def _turned_in_noise(x: Floats, at: int, clear: float) -> tuple[int, float]:

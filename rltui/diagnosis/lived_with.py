@@ -33,7 +33,7 @@ def lived_with(findings: Sequence[Finding], look: Look, catalogue: Mapping[str, 
     before = fell - dating_tolerance(look.made)
     out |= {f.id for f in old if hurt and f.id not in hurt and (f.onset_step or 0) < before}
     news = [f.onset_step for f in alone if f in loud and f.onset_step is not None and not _no_news(catalogue[f.id])]
-    led = {f.root for f in loud}  # a note is no harm
+    led = {f.root for f in loud}  # a note is not harm
     out |= {f.id for f in old if f.id not in led and _paid_until(f.onset_step or 0, max(news, default=0), look)}
     later = [f for f in alone if f in loud and f.id not in out]
     return out if any(Trait.COST_ONLY not in catalogue[f.id].traits or f.id in hurt for f in later) else set()

@@ -33,7 +33,7 @@ class Machine(Struct, frozen=True):
     lives: Mapping[Key, Life] = field(default_factory=dict)
     time: float = float("-inf")
     rows: int = 0
-    failed: Mapping[str, str] = field(default_factory=dict)  # rules that raised, at this look or before
+    failed: Mapping[str, str] = field(default_factory=dict)  # rules that raised, at this look or earlier
 
 
 def due(before: Machine, samples: SampleColumns, time: float) -> bool:
@@ -44,7 +44,7 @@ def due(before: Machine, samples: SampleColumns, time: float) -> bool:
 
 
 def _apart(time: float, samples: SampleColumns) -> float:
-    """Seconds between two looks at the machine at this time."""
+    """Seconds between two looks at the machine around this time."""
     return max(APART_S, APART_SHARE * (time - float(samples.times[0])))
 
 
@@ -57,7 +57,7 @@ class Present:
         self._reached = Machine()
 
     def judge(self, past: Machine, seen: Measured, panel: Panel[Measured]) -> tuple[list[str], Machine]:
-        """The same as `judge_machine`; `past`: what was remembered after the last look at a row."""
+        """Returns the same as `judge_machine`. `past`: what was remembered after the last look at a row."""
         if self._past is not past:
             self._past = self._reached = past
         for time in _between(self._reached.time, seen.seen):

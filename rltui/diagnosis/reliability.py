@@ -1,7 +1,7 @@
-"""How sure a statement is: how often statements like it were right on runs whose truth is known.
+"""How sure a statement is: how often similar statements were right on runs whose truth is known.
 
 A statement is a warning or critical finding, or that there is none; `python -m tests.evaluation confidence` counts
-them. A rule with few runs of its own leans on all findings of its severity and number of rows, and these on all
+them. A rule with few runs of its own leans on all findings of its severity and number of rows, and these lean on all
 findings: each share is (right + LEANS x the wider share) / (runs + LEANS).
 """
 
@@ -42,8 +42,8 @@ class Counts(Record):
 
 
 class Reliability(Record):
-    """`loud`: findings by severity and band of rows; `clear`: that there is none, by how much of what is expected
-    is logged, and by band; `rules`: findings of one rule."""
+    """`loud`: findings by severity and band of rows; `clear`: statements that there is none, by the share of expected
+    metrics logged, and by band; `rules`: findings of one rule."""
 
     how: Annotated[str, Meta(min_length=1)]
     command: Annotated[str, Meta(min_length=1)]
@@ -99,7 +99,7 @@ def _leaning(own: Counts | None, wider: float) -> float:
 
 
 def _all(counts: Iterable[Counts]) -> float:
-    """The share of all of them, which leans on a guess."""
+    """The share over all counts, which leans on a guess."""
     found = list(counts)
     return _leaning(Counts(sum(c.right for c in found), sum(c.runs for c in found)), GUESS)
 

@@ -110,7 +110,7 @@ SIGNS: dict[Way, int] = {"rises": 1, "falls": -1}
 
 
 class Remark(Struct, frozen=True):
-    """`rule` is the rule that the line belongs to; `text` says what moved, with its numbers, and how it reads."""
+    """`rule`: the rule that the line belongs to; `text`: what moved, with its numbers, and what it means."""
 
     id: str
     rule: str
@@ -145,7 +145,8 @@ class Move(Struct, frozen=True):
 
 class RemarkEntry(Record):
     """A remark of the catalogue. `moves`: metric, way, least share of its first window; all must hold. `kl_in`: other
-    words for runs with KL there. `unless`: not beside that remark. `without_gain_of`: only if that metric stands."""
+    words for runs with KL there. `unless`: not beside that remark. `without_gain_of`: only if that metric has not
+    gained."""
 
     id: str
     rule: str
@@ -224,8 +225,8 @@ class Moved(Struct, frozen=True):
 
 
 def moved(look: Look, guard: Guard) -> tuple[Moved, ...]:
-    """Moves that stand out of the noise: remarks in the order of their catalogue, each under the first metric that it
-    speaks of, then those that no remark names, in the order of the vocabulary. Two names of one key are told once."""
+    """Moves that exceed the noise: first remarks in the order of their catalogue, each under its first metric, then
+    moves that no remark names, in the order of the vocabulary. A key with two names is listed once."""
     told = remarks(look, guard)
     said = [Moved(move.metric, move.first, move.last, remark.text) for remark in told for move in remark.moves[:1]]
     known = {name for remark in told for name in remark.metrics}

@@ -80,7 +80,7 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], made: int) -> d
         to the fall and did not come from the old one. What a run has lived with does not start to harm by itself."""
         if not FALLS & {*catalogue[fall.id].traits} or old.onset >= fall.onset - late:
             return False
-        told = {fall.id, *speakers[fall.id]}  # what speaks for it came of the same
+        told = {fall.id, *speakers[fall.id]}  # what speaks for it has the same cause
         return any(
             told & at_first_hand[i] and abs(f.onset - fall.onset) <= late and i not in at_first_hand[old.id]
             for i, f in worst.items()

@@ -20,10 +20,10 @@ class State(Struct, frozen=True):
     lives: Mapping[Key, Life] = field(default_factory=dict)
     memory: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     machine: Machine = field(default_factory=Machine)
-    failed: Mapping[str, str] = field(default_factory=dict)  # rules that raised, at this look or before
+    failed: Mapping[str, str] = field(default_factory=dict)  # rules that raised, at this look or earlier
     reasons: Reasons = field(default_factory=Reasons)  # to stop
     whole: int = 0  # rows of the last look that asked all checks
-    usual: int = 0  # the rows before this one tell what is usual
+    usual: int = 0  # the rows before this one define what is usual
 
     def worded(self) -> State:
         """The state with all texts made, which frees the look that it comes from."""
