@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.evidence.clock import enough
-from rltui.evidence.effects import LIMIT, POWER, Effect, Level, between, carry, chance, median_error, noise
+from rltui.evidence.effects import LIMIT, POWER, carry, chance, median_error, noise
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Mark
@@ -335,30 +335,17 @@ def _below_start(look: Look, score: MetricFacts, p: Params) -> Fall | None:
     """The fall from the first rows, beyond the chance of the lowest of so many means. No best was picked among many, so
     this shows a fall in noise that hides a fall from the best."""
     start, end, lost = score.start, score.end, score.since_start
-    if start.points < MANY:
-        start, end, lost = _thirds(score) or (start, end, None)
-    if lost is None or lost.errors * score.better > -LIMIT - chance(len(score.values), start.points):
+    if (
+        lost is None
+        or start.points < MANY
+        or lost.errors * score.better > -LIMIT - chance(len(score.values), start.points)
+    ):
         return None
     share = p["share"] if len(score.values) >= p["rows"] else p["share_short"]
     if abs(lost.value) < share * _height(look, start.value):
         return None
     at = fall_begins(score.values, start.points, start.value, end.value)
     return start.value, end.value, int(score.series.steps[at]), abs(lost.errors), end.points
-
-
-THIRD = 12
-"""Fewest rows of a third that gives its own error."""
-
-
-def _thirds(score: MetricFacts) -> tuple[Level, Level, Effect | None] | None:
-    """The levels of the first and the last third of a run of few rows, and their difference. None if a third is too
-    short."""
-    steps, part = score.series.steps, len(score.series) // 3
-    if part < THIRD:
-        return None
-    first = score.within(int(steps[0]), int(steps[part - 1]), part)
-    last = score.within(int(steps[-part]), int(steps[-1]), part)
-    return None if first is None or last is None else (first, last, between(first, last))
 
 
 def _height(look: Look, peak: float) -> float:

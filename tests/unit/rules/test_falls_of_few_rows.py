@@ -41,11 +41,6 @@ def test_a_reward_that_breaks_down_is_told(begins: int, seed: int, tmp_path: Pat
     assert abs(found["reward-collapse"] - begins * EVERY) <= 5 * EVERY
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_reward_that_sinks_all_the_time_is_told(seed: int, tmp_path: Path) -> None:
-    assert falls(tmp_path / "run", lambda row: 0.9 - 0.5 * row / ROWS, seed)
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_noise_about_a_level_is_no_fall(seed: int, tmp_path: Path) -> None:
     assert falls(tmp_path / "run", lambda row: 0.7, seed) == {}
